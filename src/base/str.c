@@ -1,0 +1,198 @@
+/* str.c - see str.h. Doubles are printed by trying 15, 16, 17 digits until they read back equal. */
+#include "base/str.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *str_room (struct str *s, size_t n)
+{
+    size_t cap = s->cap ? s->cap : 64;
+    char *p;
+
+    if (s->cap - s->n > n && s->p)
+        return s->p + s->n;
+    while (cap - s->n <= n) {
+        if (cap > SIZE_MAX / 4)
+            abort ();
+        cap *= 2;
+    }
+    if (s->arena) {
+        p = arena_alloc (s->arena, cap);
+        if (s->n)
+            memcpy (p, s->p, s->n);
+    } else if (!(p = realloc (s->p, cap))) {
+        fputs ("stoker: out of memory\n", stderr);
+        abort ();
+    }
+    s->p = p;
+    s->cap = cap;
+    s->p[s->n] = 0;
+    return s->p + s->n;
+}
+
+void str_add (struct str *s, const char *p, size_t n)
+{
+    char *end = str_room (s, n);
+
+    if (n)
+        memcpy (end, p, n);
+    s->n += n;
+    s->p[s->n] = 0;
+}
+
+void str_puts (struct str *s, const char *z)
+{
+    str_add (s, z, strlen (z));
+}
+
+void str_putc (struct str *s, char c)
+{
+    str_add (s, &c, 1);
+}
+
+void str_add_text (struct str *s, struct text t)
+{
+    str_add (s, t.p, t.n);
+}
+
+void str_addf (struct str *s, const char *fmt, ...)
+{
+    va_list ap, again;
+    int n;
+
+    va_start (ap, fmt);
+    va_copy (again, ap);
+    n = vsnprintf (NULL, 0, fmt, again);
+    va_end (again);
+    if (n < 0)
+        abort ();
+    vsnprintf (str_room (s, (size_t)n + 1), (size_t)n + 1, fmt, ap);
+    va_end (ap);
+    s->n += (size_t)n;
+}
+
+void str_add_int (struct str *s, int64_t v)
+{
+    char b[24];
+    char *p = b + sizeof (b);
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+    do
+        *--p = (char)('0' + u % 10);
+    while (u /= 10);
+    if (v < 0)
+        *--p = '-';
+    str_add (s, p, (size_t)(b + sizeof (b) - p));
+}
+
+/* Length and code point of the UTF-8 sequence at p, 0 when it is not one. */
+static size_t utf8_next (const unsigned char *p, size_t n, uint32_t *ret_cp)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    uint32_t cp;
+
+    if (p[0] < 0xc2 || p[0] > 0xf4 || n < len)
+        return 0;
+    cp = p[0] & (0xffu >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        cp = cp << 6 | (p[i] & 0x3f);
+    }
+    if (cp < least[len] || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
+        return 0;
+    *ret_cp = cp;
+    return len;
+}
+
+static void add_escaped (struct str *s, const unsigned char *p, size_t n, size_t *i)
+{
+    uint32_t cp = 0xfffd;
+    size_t len;
+
+    switch (p[*i]) {
+        case '"':
+            str_add (s, "\\\"", 2);
+            return;
+        case '\\':
+            str_add (s, "\\\\", 2);
+            return;
+        case '\n':
+            str_add (s, "\\n", 2);
+            return;
+        case '\r':
+            str_add (s, "\\r", 2);
+            return;
+        case '\t':
+            str_add (s, "\\t", 2);
+            return;
+    }
+    if (p[*i] < 0x80) {
+        str_addf (s, "\\u%04x", p[*i]);
+        return;
+    }
+    len = utf8_next (p + *i, n - *i, &cp);
+    if (len)
+        *i += len - 1;
+    if (cp >= 0x10000)
+        str_addf (s, "\\u%04x\\u%04x", 0xd800 + ((cp - 0x10000) >> 10), 0xdc00 + ((cp - 0x10000) & 0x3ff));
+    else
+        str_addf (s, "\\u%04x", cp);
+}
+
+void str_add_json (struct str *s, const char *p, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    size_t from = 0;
+
+    str_putc (s, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (u[i] >= 0x20 && u[i] < 0x7f && u[i] != '"' && u[i] != '\\')
+            continue;
+        str_add (s, p + from, i - from);
+        add_escaped (s, u, n, &i);
+        from = i + 1;
+    }
+    str_add (s, p + from, n - from);
+    str_putc (s, '"');
+}
+
+void str_add_double (struct str *s, double v)
+{
+    char b[40];
+
+    if (isnan (v)) {
+        str_puts (s, "NaN");
+        return;
+    }
+    if (isinf (v)) {
+        str_puts (s, v > 0 ? "Infinity" : "-Infinity");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf (b, sizeof (b), "%.*g", digits, v);
+        if (strtod (b, NULL) == v)
+            break;
+    }
+    if (!strpbrk (b, ".e"))
+        strcat (b, ".0");
+    str_puts (s, b);
+}
+
+void str_reset (struct str *s)
+{
+    s->n = 0;
+    if (s->p)
+        s->p[0] = 0;
+}
+
+void str_done (struct str *s)
+{
+    if (!s->arena)
+        free (s->p);
+    *s = (struct str){ .arena = s->arena };
+}
