@@ -5,11 +5,10 @@
 #include "base/id.h"
 #include "base/str.h"
 
+#include "base/unit.h"
 #include <cmocka.h>
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
 static void test_arena (void **state)

@@ -58,7 +58,7 @@ bool json_string_is (struct text v, const char *s);
 int64_t json_int (struct text v,
                   int64_t otherwise); /* a number (fraction cut) or a string of one, else otherwise */
 double json_double (struct text v, double otherwise); /* numbers, NaN and infinities bare or as strings */
-bool json_bool (struct text v);                       /* Python's truth of the value */
+bool json_true (struct text v);                       /* Python's truth of the value */
 
 /* -- trees
  * ---------------------------------------------------------------------------------------------------- */

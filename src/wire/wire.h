@@ -1,18 +1,18 @@
-/* wire.h - tables that describe what crosses the wire (made by tools/apigen.py from api/ *.api) and their
- * walkers.
+/* wire.h - tables that describe what crosses the wire (made by tools/apigen.py from api/) and their walkers.
  *
  * C types of the kinds (generated structs use exactly these):
  *   string, enum  const char *          (enum: one of the names in the table; text in, text out)
  *   int           int64_t     float  double     bool  bool
  *   json          struct text           checked JSON text; decode borrows from the request body
  *   an object     struct <service>_<type> *
- *   a list        struct { T *v; size_t n; }    T as above (an array of structs, not of pointers, for
- * objects) Every generated struct has `has` and `null`: one bool a field of the same name, `in->has.name`,
- * `out->has.count`. decode: has = the key was there and not null; null = it was there as null. Absent fields
- * hold the default. encode: a field is written if has.x is set, or if its pointer / list / text is not NULL
- * (lists: v != NULL or n > 0), or if it has a default row flag WIRE_ALWAYS; null.x writes null. A struct
- * whose type ends in `...` also has `struct text rest`: a JSON object text of the members not listed (decode
- * fills it when there are any, encode writes its members after the listed ones).
+ *   a list        struct { T *v; size_t n; }    T as above (an array of structs, not of pointers, for objects)
+ *
+ * Every generated struct has `has` and `null`: one bool a field of the same name (`in->has.name`).
+ *   decode: has = the key was there and not null; null = it was there as null. Absent fields hold the default.
+ *   encode: a field is written if has.x is set, or if its pointer / list / text is not NULL (lists: v != NULL or
+ *           n > 0), or if its row has WIRE_ALWAYS; null.x writes null.
+ * A struct whose type ends in `...` also has `struct text rest`: a JSON object text of the members not listed
+ * (decode fills it when there are any, encode writes its members after the listed ones).
  */
 #pragma once
 #include "base/arena.h"
