@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""suites.py [NAME...] - run every test suite of the project, as many at once as there are cores, and add them up.
+
+Called by `./dev test`, which has made build/stoker and the environments and tells them by STOKER*. Each suite is a row
+of SUITES: a name, a shell-free command, what closing line its runner prints. The output of a suite goes to a log file;
+its closing line is printed when it ends, and the tail of the log when it failed. The last line of all is
+`N passed, N failed, N skipped`. Exit status 1 when anything failed.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CACHE = pathlib.Path(os.environ.get("STOKER_CACHE", pathlib.Path.home() / ".cache/stoker-dev"))
+LOGS = ROOT / "build" / "test-logs"
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
+
+
+def suite(name, command, weight=1, env=None, first=False):
+    return {"name": name, "command": command, "weight": weight, "env": env or {}, "first": first}
+
+
+ASAN = {"STOKER": str(ROOT / "build-asan" / "stoker"), "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+SUITES = [
+    suite("check", ["./dev", "check"]),
+    suite("asan-unit", ["./dev", "sanitize", "asan"], first=True),
+    suite("tsan", ["./dev", "sanitize", "tsan"]),
+    suite("tools", PYTEST + ["tests/tools"]),
+    suite("golden", PYTEST + ["tests/golden"]),
+    suite("api", PYTEST + ["tests/api"], env=ASAN),
+    suite("sdk", PYTEST + ["tests/sdk"]),
+    suite("cli", PYTEST + ["tests/cli"]),
+    suite("agent", PYTEST + ["tests/agent"]),
+    suite("fault", PYTEST + ["tests/fault"]),
+    suite("web-unit", ["npm", "--prefix", "web", "test", "--silent"]),
+    suite("web", PYTEST + ["tests/web"]),
+    suite("fresh-clone", ["sh", "tools/fresh_clone.sh"]),
+]
+
+# Closing lines: pytest, meson, vitest, and the plain one of our own scripts.
+PATTERNS = [
+    re.compile(r"^(?:=+ )?(?P<line>(?:\d+ (?:passed|failed|skipped|errors?|xfailed|warnings?|deselected)(?:, )?)+ in [\d.:hms ()]+)", re.M),
+    re.compile(r"^(?P<line>\d+ passed, \d+ failed(?:, \d+ skipped)?)$", re.M),
+]
+
+
+def count(text):
+    """(passed, failed, skipped, closing line) of a runner's output; None when it has no closing line."""
+    found = None
+    for pattern in PATTERNS:
+        for m in pattern.finditer(text):
+            n = {word: int(num) for num, word in re.findall(r"(\d+) (passed|failed|skipped|error)", m["line"])}
+            found = (n.get("passed", 0), n.get("failed", 0) + n.get("error", 0), n.get("skipped", 0), m["line"])
+    ok, fail, skip = (re.search(rf"^{w}:\s+(\d+)", text, re.M) for w in ("Ok", "Fail", "Skipped"))
+    if ok and fail:
+        timeout = re.search(r"^Timeout:\s+(\d+)", text, re.M)
+        n = (int(ok[1]), int(fail[1]) + int(timeout[1] if timeout else 0), int(skip[1]) if skip else 0)
+        found = (*n, f"{n[0]} passed, {n[1]} failed, {n[2]} skipped (meson)")
+    vitest = re.search(r"^\s+Tests\s+(.*)$", re.sub(r"\x1b\[[0-9;]*m", "", text), re.M)
+    if vitest:
+        n = {word: int(num) for num, word in re.findall(r"(\d+) (passed|failed|skipped)", vitest[1])}
+        found = (n.get("passed", 0), n.get("failed", 0), n.get("skipped", 0), f"Tests {vitest[1].strip()}")
+    return found
+
+
+def run(row, results, say):
+    start = time.monotonic()
+    log = LOGS / f"{row['name']}.log"
+    with log.open("wb") as out:
+        code = subprocess.call(row["command"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                               env={**os.environ, **row["env"]})
+    text = log.read_text(errors="replace")
+    counted = count(text)
+    took = time.monotonic() - start
+    if counted is None:
+        counted = (0, 1, 0, f"no closing line, exit code {code}")
+    elif code != 0 and counted[1] == 0:
+        counted = (counted[0], 1, counted[2], f"{counted[3]}, but exit code {code}")
+    results[row["name"]] = counted
+    with say:
+        print(f"{row['name']:12} {counted[3]}  [{took:.0f} s]", flush=True)
+        for line in re.findall(r"^SKIPPED.*$", text, re.M):
+            print(f"             {line}", flush=True)
+        if counted[1]:
+            print("\n".join("    | " + line for line in text.splitlines()[-120:]), flush=True)
+
+
+def main():
+    wanted = sys.argv[1:]
+    unknown = set(wanted) - {s["name"] for s in SUITES}
+    if unknown:
+        sys.exit(f"suites: no suite {', '.join(sorted(unknown))}; there are {', '.join(s['name'] for s in SUITES)}")
+    rows = [s for s in SUITES if not wanted or s["name"] in wanted]
+    LOGS.mkdir(parents=True, exist_ok=True)
+    results, say = {}, threading.Lock()
+    if any(r["env"] is ASAN for r in rows) and not any(r["name"] == "asan-unit" for r in rows):
+        subprocess.check_call(["./dev", "sanitize", "asan", "build"], cwd=ROOT)
+    for row in [r for r in rows if r["first"]]:
+        run(row, results, say)
+    waiting = [r for r in rows if not r["first"]]
+    lock = threading.Lock()
+
+    def worker():
+        while True:
+            with lock:
+                if not waiting:
+                    return
+                row = waiting.pop(0)
+            run(row, results, say)
+
+    threads = [threading.Thread(target=worker) for _ in range(max(2, os.cpu_count() or 2))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    passed, failed, skipped = (sum(r[i] for r in results.values()) for i in range(3))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
