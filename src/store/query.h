@@ -41,25 +41,29 @@ enum query_ops {
     QUERY_FILLED = 128, /* never NULL nor empty: plain index walks when ordered by */
     QUERY_ASKED = 256,  /* a member shown only when the projection names it */
     QUERY_SEARCH = 512, /* looked through by search_text */
-    QUERY_HEAVY = 1024  /* `column` reads alias d: the heavy companion is joined only when such a member is wanted */
+    QUERY_HEAVY =
+        1024 /* `column` reads alias d: the heavy companion is joined only when such a member is wanted */
 };
 
 struct query_entity;
 struct query_source;
 struct query_field {
-    const char *name;      /* as on the wire */
-    const char *expr;      /* SQL of one value: filter, order and (without `column`) output; NULL = neither */
-    const char *each;      /* lists: a SELECT whose one column is `v`, one row an element; wins over expr in filters */
-    const char *column;    /* SQL read for output when it is not expr */
-    const char *sort;      /* SQL to order by when it is not expr (sort keys) */
-    const char *subtree;   /* QUERY_TREE: a SELECT of ids ending before its list: "SELECT t.project FROM project_tree t
+    const char *name; /* as on the wire */
+    const char *expr; /* SQL of one value: filter, order and (without `column`) output; NULL = neither */
+    const char
+        *each; /* lists: a SELECT whose one column is `v`, one row an element; wins over expr in filters */
+    const char *column; /* SQL read for output when it is not expr */
+    const char *sort;   /* SQL to order by when it is not expr (sort keys) */
+    const char
+        *subtree; /* QUERY_TREE: a SELECT of ids ending before its list: "SELECT t.project FROM project_tree t
                               WHERE t.ancestor IN" */
     const char *otherwise; /* JSON shown for NULL; NULL = the member is left out */
     enum query_show show;
     unsigned ops;
     /* Output made by code: write the JSON of the member; column is `col`. Leaving `out` as it was leaves the member
      * out. */
-    int (*write) (const struct query_source *src, struct rows *r, int col, struct str *out, struct error *err);
+    int (*write) (const struct query_source *src, struct rows *r, int col, struct str *out,
+                  struct error *err);
 };
 /* "project" or "models.input.model" is the id of another entity; lists on the way are walked. */
 struct query_ref {
@@ -67,14 +71,14 @@ struct query_ref {
     const struct query_entity *target;
 };
 struct query_entity {
-    const char *name;                 /* "Task": for error messages */
-    const char *from;                 /* "task e" */
-    const char *heavy;                /* "CROSS JOIN task_doc d ON d.task = e.n", or NULL */
-    const char *key;                  /* "e.n": what finds one row fastest; also the order of creation */
-    const char *company;              /* "e.company", NULL: rows have no company */
-    const char *any_public;           /* "SELECT 1 FROM task WHERE company = '' LIMIT 1", NULL: never public */
-    const char *hidden;               /* condition added unless search_hidden or ids are given: "e.hidden = 0" */
-    bool name_reveals;                /* a name filter, too, lifts `hidden` */
+    const char *name;       /* "Task": for error messages */
+    const char *from;       /* "task e" */
+    const char *heavy;      /* "CROSS JOIN task_doc d ON d.task = e.n", or NULL */
+    const char *key;        /* "e.n": what finds one row fastest; also the order of creation */
+    const char *company;    /* "e.company", NULL: rows have no company */
+    const char *any_public; /* "SELECT 1 FROM task WHERE company = '' LIMIT 1", NULL: never public */
+    const char *hidden;     /* condition added unless search_hidden or ids are given: "e.hidden = 0" */
+    bool name_reveals;      /* a name filter, too, lifts `hidden` */
     const struct query_field *fields; /* ends with a NULL name */
     const struct query_ref *refs;     /* ends with a NULL path; NULL = none */
     int (*shape) (const struct query_source *src, struct text doc, struct str *out,
@@ -103,7 +107,8 @@ struct query_options {
     const struct value *values; /* at most 8 */
     size_t values_n;
     /* More members for each document: write `,"name":value` after id's document members. */
-    int (*item) (const struct query_source *src, const char *id, struct str *out, void *arg, struct error *err);
+    int (*item) (const struct query_source *src, const char *id, struct str *out, void *arg,
+                 struct error *err);
     void *arg;
 };
 struct query_result {
