@@ -66,9 +66,9 @@ struct order {
     const struct spawn *s;
     const char *path;
     char *const *env;
-    int fd[3];      /* after ours were moved above 2 */
+    int fd[3]; /* after ours were moved above 2 */
     int keep[KEEP_MAX];
-    int keep_n;     /* sorted */
+    int keep_n; /* sorted */
     pid_t parent;
     volatile int failed; /* errno */
     const char *volatile what;
@@ -273,9 +273,28 @@ static void collect_read (struct collect *c, int i)
     str_add (c->to[i], buf, (size_t)n < room ? (size_t)n : room);
 }
 
+/* write, but a reader that is gone is EPIPE and no signal; the process's handler is left alone. */
+static ssize_t write_quietly (int fd, const void *p, size_t n)
+{
+    sigset_t broken, old;
+    sigemptyset (&broken);
+    sigaddset (&broken, SIGPIPE);
+    pthread_sigmask (SIG_BLOCK, &broken, &old);
+    ssize_t r = write (fd, p, n);
+    int saved = errno;
+    if (r < 0 && saved == EPIPE && !sigismember (&old, SIGPIPE)) {
+        struct timespec none = { 0, 0 };
+        while (sigtimedwait (&broken, NULL, &none) < 0 && errno == EINTR)
+            ;
+    }
+    pthread_sigmask (SIG_SETMASK, &old, NULL);
+    errno = saved;
+    return r;
+}
+
 static void collect_feed (struct collect *c)
 {
-    ssize_t n = write (c->fd[0], c->input.p, c->input.n);
+    ssize_t n = write_quietly (c->fd[0], c->input.p, c->input.n);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n < 0)
@@ -294,7 +313,9 @@ static bool collect_loop (struct collect *c, const struct child *child, int64_t 
     int64_t end = timeout_ms ? clock_monotonic () + timeout_ms : INT64_MAX;
     bool ended = false;
     for (;;) {
-        struct pollfd p[4] = { { c->fd[0], POLLOUT, 0 }, { c->fd[1], POLLIN, 0 }, { c->fd[2], POLLIN, 0 },
+        struct pollfd p[4] = { { c->fd[0], POLLOUT, 0 },
+                               { c->fd[1], POLLIN, 0 },
+                               { c->fd[2], POLLIN, 0 },
                                { ended ? -1 : child->pidfd, POLLIN, 0 } };
         int64_t left = timeout_ms ? end - clock_monotonic () : -1;
         if (timeout_ms && left <= 0)
@@ -351,14 +372,13 @@ int spawn_run (const struct spawn *given, struct text input, struct str *out, st
         if (theirs[i] >= 0 && !(i == 2 && theirs[2] == theirs[1]))
             close (theirs[i]);
     if (r == 0) {
-        void (*old) (int) = signal (SIGPIPE, SIG_IGN);
         bool in_time = collect_loop (&c, &child, timeout_ms);
-        signal (SIGPIPE, old);
         if (!in_time)
             kill (-child.pid, SIGKILL);
         r = spawn_wait (&child, ret, err);
         if (r == 0 && !in_time)
-            r = error_set (err, ETIMEDOUT, "%s: not done after %lld s, killed", s.argv[0], (long long)timeout_ms / 1000);
+            r = error_set (err, ETIMEDOUT, "%s: not done after %lld s, killed", s.argv[0],
+                           (long long)timeout_ms / 1000);
     }
     for (int i = 0; i < 3; i++)
         collect_close (&c, i);

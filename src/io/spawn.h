@@ -19,13 +19,13 @@ struct spawn {
     const char *const *argv; /* ends with NULL; argv[0] without a slash is looked up in the child's PATH */
     const char *const *env;  /* "NAME=value", ends with NULL; NULL = the caller's */
     const char *cwd;         /* NULL = the caller's */
-    int in, out, err;        /* a descriptor, SPAWN_NULL or SPAWN_INHERIT; all zero means SPAWN_NULL for all three */
-    const int *keep;         /* descriptors the child gets under the same number */
-    int keep_n;              /* at most 16 */
-    bool new_session;        /* setsid: own session and process group */
-    bool new_group;          /* own process group in the caller's session */
-    int death_signal;        /* sent to the child when the calling thread dies; 0 = none */
-    int cgroup_procs;        /* descriptor of a cgroup.procs file the child enters before exec; 0 = none */
+    int in, out, err; /* a descriptor, SPAWN_NULL or SPAWN_INHERIT; all zero means SPAWN_NULL for all three */
+    const int *keep;  /* descriptors the child gets under the same number */
+    int keep_n;       /* at most 16 */
+    bool new_session; /* setsid: own session and process group */
+    bool new_group;   /* own process group in the caller's session */
+    int death_signal; /* sent to the child when the calling thread dies; 0 = none */
+    int cgroup_procs; /* descriptor of a cgroup.procs file the child enters before exec; 0 = none */
 };
 
 struct child {
@@ -34,10 +34,10 @@ struct child {
 };
 
 struct spawn_end {
-    bool signaled;       /* ended by a signal */
-    int code;            /* exit code, or the signal's number */
-    bool core;           /* dumped core */
-    int64_t max_rss_kb;  /* largest resident size of the child or a descendant it waited for */
+    bool signaled;      /* ended by a signal */
+    int code;           /* exit code, or the signal's number */
+    bool core;          /* dumped core */
+    int64_t max_rss_kb; /* largest resident size of the child or a descendant it waited for */
     int64_t user_us, system_us;
 };
 

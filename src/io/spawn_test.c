@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int run (const char *const *argv, struct text in, struct str *out, struct spawn_end *end, int64_t timeout)
+static int run (const char *const *argv, struct text in, struct str *out, struct spawn_end *end,
+                int64_t timeout)
 {
     struct error err = { 0 };
     struct spawn s = { .argv = argv };
@@ -58,6 +60,18 @@ static void output_over_the_maximum_is_cut (void **state)
     assert_int_equal (end.code, 0);
 }
 
+static void input_nobody_reads (void **state)
+{
+    (void)state;
+    size_t n = 600000;
+    char *big = calloc (1, n);
+    struct spawn_end end;
+    const char *argv[] = { "true", NULL };
+    assert_int_equal (run (argv, (struct text){ big, n }, NULL, &end, 0), 0);
+    assert_int_equal (end.code, 0);
+    free (big);
+}
+
 static void signal_is_told (void **state)
 {
     (void)state;
@@ -90,8 +104,8 @@ static void missing_program_and_directory (void **state)
 static void descriptors_do_not_leak (void **state)
 {
     (void)state;
-    int leak = open ("/dev/null", O_RDONLY); /* on purpose without CLOEXEC */
-    int kept = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+    int leak = fcntl (0, F_DUPFD, 100); /* on purpose without CLOEXEC; high: the shell opens low ones */
+    int kept = fcntl (0, F_DUPFD_CLOEXEC, 110);
     cleanup_str struct str out = { 0 };
     struct spawn_end end;
     struct error err;
@@ -115,7 +129,9 @@ static void session_and_environment (void **state)
     assert_int_equal (pipe2 (p, O_CLOEXEC), 0);
     const char *argv[] = { "sh", "-c", "echo $A $$ $(cut -d' ' -f5,6 /proc/$$/stat)", NULL };
     const char *env[] = { "A=b c", "PATH=/usr/bin:/bin", NULL };
-    struct spawn s = { .argv = argv, .env = env, .in = SPAWN_NULL, .out = p[1], .err = SPAWN_INHERIT, .new_session = true };
+    struct spawn s = {
+        .argv = argv, .env = env, .in = SPAWN_NULL, .out = p[1], .err = SPAWN_INHERIT, .new_session = true
+    };
     struct child c;
     assert_int_equal (spawn_start (&s, &c, &err), 0);
     close (p[1]);
@@ -140,10 +156,15 @@ static void time_is_up (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (output_and_code),       cmocka_unit_test (input_larger_than_a_pipe),
-        cmocka_unit_test (output_over_the_maximum_is_cut), cmocka_unit_test (signal_is_told),
-        cmocka_unit_test (missing_program_and_directory), cmocka_unit_test (descriptors_do_not_leak),
-        cmocka_unit_test (session_and_environment), cmocka_unit_test (time_is_up),
+        cmocka_unit_test (output_and_code),
+        cmocka_unit_test (input_larger_than_a_pipe),
+        cmocka_unit_test (output_over_the_maximum_is_cut),
+        cmocka_unit_test (signal_is_told),
+        cmocka_unit_test (input_nobody_reads),
+        cmocka_unit_test (missing_program_and_directory),
+        cmocka_unit_test (descriptors_do_not_leak),
+        cmocka_unit_test (session_and_environment),
+        cmocka_unit_test (time_is_up),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
