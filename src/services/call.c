@@ -1,0 +1,27 @@
+/* call.c - what handlers leave behind for after the commit: a list in the call's arena, in order. */
+#include "services/call.h"
+
+#include <stdarg.h>
+
+void call_after_commit (struct call *c, enum call_effect what, const char *key, const char *value,
+                        int64_t number)
+{
+    struct effect *e = arena_new (c->arena, struct effect);
+    struct effect **last = &c->effects;
+
+    *e = (struct effect){ NULL, what, arena_strdup (c->arena, key), arena_strdup (c->arena, value), number };
+    while (*last)
+        last = &(*last)->next;
+    *last = e;
+}
+
+void call_ring (struct call *c, int64_t n, const char *topic_fmt, ...)
+{
+    va_list ap;
+    const char *topic;
+
+    va_start (ap, topic_fmt);
+    topic = arena_vprintf (c->arena, topic_fmt, ap);
+    va_end (ap);
+    call_after_commit (c, EFFECT_RING, topic, NULL, n);
+}
