@@ -29,7 +29,7 @@ struct value {
     enum value_kind kind;
     int64_t i;
     double f;
-    struct text t; /* borrowed until the statement is done */
+    struct text t; /* borrowed until the statement is done: it must live as long as the rows */
 };
 #define V_NULL()  ((struct value){ .kind = VALUE_NULL })
 #define V_INT(x)  ((struct value){ .kind = VALUE_INT, .i = (x) })
@@ -92,10 +92,10 @@ void store_close (struct store *s); /* drains the writer, checkpoints TRUNCATE *
 int store_read (struct store *s, int (*fn) (struct db *db, void *arg, struct error *err), void *arg,
                 struct error *err);
 
-/* One write: queued for the writer thread; run inside a savepoint of the group's transaction, perhaps AGAIN
- * alone (after a rollback: begin() is called before each run to reset what it left); done is called on the
- * writer thread after COMMIT (rc 0) or failure (rc -1, err). `weight` in bytes counts against the group's 8
- * MB. */
+/* One write: queued for the writer thread; run inside a savepoint of the group's transaction, perhaps AGAIN alone
+ * in a transaction of its own (when the group's transaction was lost): run starts from scratch each time and forgets
+ * what an earlier run left. done is called on the writer thread after COMMIT (rc 0) or failure (rc -1, err: ENOSPC
+ * says disk full); it must be short and may free w. `weight` in bytes counts against the group's 8 MB. */
 struct store_write {
     int (*run) (struct store_write *w, struct db *db, struct error *err);
     void (*done) (struct store_write *w, int rc, const struct error *err);
@@ -108,3 +108,25 @@ struct store_write {
 void store_submit (struct store *s, struct store_write *w);
 int store_write_wait (struct store *s, int (*fn) (struct db *db, void *arg, struct error *err), void *arg,
                       struct error *err); /* the same, blocking; for start-up and tests */
+
+/* Background work on the writer thread, between groups, each slice in a transaction of its own. run does at most
+ * budget_ms of work and returns 1 (there is more: come back soon), 0 (done: come back after period_ms) or -1 (logged,
+ * undone; come back after period_ms). after, where given, runs once the slice is committed: the place for bells. Add
+ * before traffic starts; at most 16. The row and arg outlive the store. */
+struct sweeper {
+    const char *name;
+    int64_t period_ms;
+    int (*run) (struct db *db, int64_t budget_ms, void *arg, struct error *err);
+    void (*after) (void *arg);
+};
+void store_add_sweeper (struct store *s, const struct sweeper *sweeper, void *arg);
+void store_sweep (struct store *s); /* all sweepers are due now; from any thread */
+
+/* Counters since store_open, for health pages, benches and tests. */
+struct store_stats {
+    int64_t groups, writes, alone; /* transactions of groups; handlers run; of those, again alone */
+    int64_t failed;                /* handlers that failed */
+    int64_t checkpoints, wal_bytes;
+    int64_t queued; /* writes waiting now */
+};
+struct store_stats store_stats (struct store *s);

@@ -8,7 +8,8 @@ struct topic_wait; /* one waiter */
 struct topics *topics_create (void);
 void topics_destroy (struct topics *t);
 
-/* Call wake (arg) once when the topic rings (from the ringing thread; it must only post elsewhere). */
+/* Call wake (arg) once when the topic rings: from the ringing thread and under this module's lock, so it must only
+ * post elsewhere. The waiter stays the caller's until topic_leave, woken or not. */
 struct topic_wait *topic_wait (struct topics *t, const char *topic, void (*wake) (void *arg), void *arg);
 /* The waiter is gone (answered, timed out, connection closed). After this wake is never called. NULL is fine.
  */

@@ -1,0 +1,639 @@
+/* store_test.c - the store's promises: groups, failing handlers, lost transactions, full disk, versions, locks. A small
+ * VFS in front of SQLite's own fails chosen writes to the log. */
+#include "base/unit.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "sql/sql.h"
+#include "store/job.h"
+#include "store/sqlite.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* -- faults ------------------------------------------------------------------------------------------------------ */
+static atomic_int wal_writes;  /* counted while armed */
+static atomic_ullong fail_set; /* bit n: the n-th write to the log from now fails */
+static atomic_int fail_code;
+static sqlite3_io_methods wal_methods;
+static const sqlite3_io_methods *real_methods;
+static sqlite3_vfs fault_vfs, *real_vfs;
+
+static int wal_write (sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
+{
+    int i = atomic_fetch_add (&wal_writes, 1);
+
+    if (i < 64 && (atomic_load (&fail_set) >> i & 1))
+        return atomic_load (&fail_code);
+    return real_methods->xWrite (f, p, n, at);
+}
+
+static int fault_open (sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out)
+{
+    int rc = real_vfs->xOpen (real_vfs, name, f, flags, out);
+
+    (void)vfs;
+    if (rc == SQLITE_OK && (flags & SQLITE_OPEN_WAL)) {
+        if (!real_methods) {
+            real_methods = f->pMethods;
+            wal_methods = *f->pMethods;
+            wal_methods.xWrite = wal_write;
+        }
+        f->pMethods = &wal_methods;
+    }
+    return rc;
+}
+
+static void arm (unsigned long long set, int code)
+{
+    atomic_store (&fail_code, code);
+    atomic_store (&wal_writes, 0);
+    atomic_store (&fail_set, set);
+}
+
+/* -- a store in a folder of its own ------------------------------------------------------------------------------ */
+struct fixture {
+    char folder[64];
+    struct store *store;
+};
+
+static struct store *open_store (const char *folder)
+{
+    struct store *s = NULL;
+    struct error err = { 0 };
+
+    if (store_open (&(struct store_options){ .folder = folder, .readers = 3, .sync_off = true }, &s, &err) <
+        0)
+        fail_msg ("%s", err.text);
+    return s;
+}
+
+static int set_up (void **state)
+{
+    struct fixture *f = calloc (1, sizeof (*f));
+
+    strcpy (f->folder, "/tmp/store_test.XXXXXX");
+    if (!mkdtemp (f->folder))
+        return -1;
+    f->store = open_store (f->folder);
+    *state = f;
+    return 0;
+}
+
+static int tear_down (void **state)
+{
+    struct fixture *f = *state;
+    struct error err;
+
+    arm (0, 0);
+    store_close (f->store);
+    if (folder_remove (f->folder, &err) < 0)
+        return -1;
+    free (f);
+    return 0;
+}
+
+/* -- writes used by the tests: put setting ('', key) ------------------------------------------------------------- */
+struct put {
+    struct store_write base;
+    char key[16];
+    int fail_with;   /* after the row was written: fail with this code */
+    bool huge;       /* a value of 4 MB */
+    bool roll_back;  /* do what SQLite does when it gives up: the transaction is gone */
+    int runs, order; /* order: counted at done */
+    int rc;
+    struct error err;
+    sem_t *done;
+};
+static atomic_int done_order;
+
+static int put_run (struct store_write *w, struct db *db, struct error *err)
+{
+    static char zeros[4 << 20];
+    struct put *p = (struct put *)w;
+    struct text value = p->huge ? (struct text){ zeros, sizeof (zeros) } : TEXT ("1");
+
+    p->runs++;
+    if (db_exec (db, &sql_setting_put, err, V_STR (""), V_STR (p->key), V_BLOB (value)) < 0)
+        return -1;
+    if (p->roll_back)
+        sqlite3_exec (db_handle (db), "ROLLBACK", NULL, NULL, NULL);
+    if (p->fail_with)
+        return error_set (err, p->fail_with, "as asked");
+    return 0;
+}
+
+static void put_done (struct store_write *w, int rc, const struct error *err)
+{
+    struct put *p = (struct put *)w;
+
+    p->rc = rc;
+    p->err = *err;
+    p->order = atomic_fetch_add (&done_order, 1);
+    sem_post (p->done);
+}
+
+struct blocker {
+    struct store_write base;
+    sem_t started, go, done;
+};
+
+static int blocker_run (struct store_write *w, struct db *db, struct error *err)
+{
+    struct blocker *b = (struct blocker *)w;
+
+    (void)db, (void)err;
+    sem_post (&b->started);
+    sem_wait (&b->go);
+    nanosleep (&(struct timespec){ .tv_nsec = 3000000 },
+               NULL); /* over the 2 ms of a group: it closes behind us */
+    return 0;
+}
+
+static void blocker_done (struct store_write *w, int rc, const struct error *err)
+{
+    (void)rc, (void)err;
+    sem_post (&((struct blocker *)w)->done);
+}
+
+/* Run the n puts as one group: they are queued while the writer is held up. */
+static void run_group (struct store *s, struct put *p, size_t n)
+{
+    struct blocker b = { .base = { .run = blocker_run, .done = blocker_done, .control = true } };
+    sem_t done;
+
+    sem_init (&b.started, 0, 0);
+    sem_init (&b.go, 0, 0);
+    sem_init (&b.done, 0, 0);
+    sem_init (&done, 0, 0);
+    atomic_store (&done_order, 0);
+    store_submit (s, &b.base);
+    sem_wait (&b.started);
+    for (size_t i = 0; i < n; i++) {
+        p[i].base.run = put_run;
+        p[i].base.done = put_done;
+        p[i].done = &done;
+        if (!p[i].key[0])
+            snprintf (p[i].key, sizeof (p[i].key), "k%zu", i);
+        store_submit (s, &p[i].base);
+    }
+    sem_post (&b.go);
+    sem_wait (&b.done);
+    for (size_t i = 0; i < n; i++)
+        sem_wait (&done);
+}
+
+static int has_key (struct db *db, void *arg, struct error *err)
+{
+    cleanup_rows struct rows r = { 0 };
+
+    if (db_query (db, &sql_setting_get, &r, err, V_STR (""), V_STR (arg)) < 0)
+        return -1;
+    return db_next (&r, err);
+}
+
+static bool there (struct store *s, const char *key)
+{
+    struct error err = { 0 };
+    int rc = store_read (s, has_key, (void *)key, &err);
+
+    if (rc < 0)
+        fail_msg ("%s", err.text);
+    return rc == 1;
+}
+
+/* -- tests ------------------------------------------------------------------------------------------------------- */
+static void one_commit_for_many (void **state)
+{
+    struct fixture *f = *state;
+    struct put p[50] = { 0 };
+    struct store_stats before = store_stats (f->store), after;
+
+    run_group (f->store, p, 50);
+    after = store_stats (f->store);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal (p[i].rc, 0);
+        assert_int_equal (p[i].runs, 1);
+        assert_int_equal (p[i].order, i);
+        assert_true (there (f->store, p[i].key));
+    }
+    assert_int_equal (after.writes - before.writes, 51);
+    assert_true (after.groups - before.groups <
+                 51); /* how many depends on the machine's speed, but not one each */
+    assert_int_equal (after.alone, 0);
+}
+
+static void failing_handler_fails_alone (void **state)
+{
+    struct fixture *f = *state;
+    struct put p[5] = { 0 };
+
+    p[2].fail_with = ENOENT;
+    run_group (f->store, p, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal (p[i].rc, i == 2 ? -1 : 0);
+        assert_int_equal (p[i].runs, 1);
+        assert_int_equal (there (f->store, p[i].key), i != 2);
+    }
+    assert_int_equal (p[2].err.code, ENOENT);
+    assert_string_equal (p[2].err.text, "as asked");
+}
+
+static void control_goes_first (void **state)
+{
+    struct fixture *f = *state;
+    struct put p[4] = { 0 };
+
+    p[3].base.control = true;
+    run_group (f->store, p, 4);
+    assert_int_equal (p[3].order, 0);
+    assert_int_equal (p[0].order, 1);
+}
+
+/* SQLite threw the transaction away in the middle: everyone runs again alone, the guilty one fails alone. */
+static void lost_transaction (void **state)
+{
+    struct fixture *f = *state;
+    struct put p[6] = { 0 };
+
+    p[3].roll_back = true;
+    p[3].fail_with = EIO;
+    run_group (f->store, p, 6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal (p[i].rc, i == 3 ? -1 : 0);
+        assert_int_equal (there (f->store, p[i].key), i != 3);
+    }
+    assert_int_equal (p[3].runs, 2);
+    assert_true (store_stats (f->store).alone >= 1);
+}
+
+/* A handler that lost the transaction but says it went well is not believed. */
+static void lost_transaction_unnoticed (void **state)
+{
+    struct fixture *f = *state;
+    struct put p[3] = { 0 };
+
+    p[1].roll_back = true;
+    run_group (f->store, p, 3);
+    assert_int_equal (p[0].rc, 0);
+    assert_int_equal (p[1].rc, -1);
+    assert_int_equal (p[2].rc, 0);
+    assert_true (there (f->store, "k0"));
+    assert_false (there (f->store, "k1"));
+    assert_true (there (f->store, "k2"));
+}
+
+/* The n-th write of the log fails, for each n, also twice in a row: who was told "done" is there, who was told "failed"
+ * is not. */
+static void failing_writes (void **state)
+{
+    struct fixture *f = *state;
+    int failed = 0, alone;
+
+    for (int n = 0; n < 30; n++) {
+        struct put p[5] = { 0 };
+
+        for (int i = 0; i < 5; i++)
+            snprintf (p[i].key, sizeof (p[i].key), "n%d.%d", n, i);
+        arm (1ull << n | 1ull << (n * 7 % 30), n % 2 ? SQLITE_IOERR_WRITE : SQLITE_FULL);
+        run_group (f->store, p, 5);
+        arm (0, 0);
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal (there (f->store, p[i].key), p[i].rc == 0);
+            if (p[i].rc < 0) {
+                failed++;
+                assert_int_equal (p[i].err.code, n % 2 ? EIO : ENOSPC);
+            }
+        }
+    }
+    alone = (int)store_stats (f->store).alone;
+    assert_true (failed > 0); /* or the test shows nothing */
+    assert_true (alone > failed);
+}
+
+static int limit_pages (struct db *db, void *arg, struct error *err)
+{
+    char text[64];
+
+    snprintf (text, sizeof (text), "PRAGMA max_page_count=%d", *(int *)arg);
+    return db_run_script (db, text, err);
+}
+
+static void full_disk (void **state)
+{
+    struct fixture *f = *state;
+    struct put p[5] = { 0 };
+    struct error err = { 0 };
+    int small = 200, large = 1 << 30;
+
+    assert_int_equal (store_write_wait (f->store, limit_pages, &small, &err), 0);
+    p[2].huge = true;
+    run_group (f->store, p, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal (p[i].rc, i == 2 ? -1 : 0);
+        assert_int_equal (there (f->store, p[i].key), i != 2);
+    }
+    assert_int_equal (p[2].err.code, ENOSPC);
+    assert_int_equal (store_write_wait (f->store, limit_pages, &large, &err), 0);
+    p[2].key[0] = 'h';
+    run_group (f->store, &p[2], 1);
+    assert_int_equal (p[2].rc, 0);
+}
+
+static int try_write (struct db *db, void *arg, struct error *err)
+{
+    assert_false (db_writable (db));
+    return db_exec (db, &sql_setting_put, err, V_STR (""), V_STR (arg), V_STR ("1")) < 0 ? -1 : 0;
+}
+
+static void reader_never_writes (void **state)
+{
+    struct fixture *f = *state;
+    struct error err = { 0 };
+
+    assert_int_equal (store_read (f->store, try_write, (void *)"r", &err), -1);
+    assert_int_equal (err.code, EROFS);
+    assert_non_null (strstr (err.text, "setting_put"));
+    assert_false (there (f->store, "r"));
+}
+
+static int write_future (struct db *db, void *arg, struct error *err)
+{
+    return db_run_script (db, arg, err);
+}
+
+static void newer_version_refused (void **state)
+{
+    struct fixture *f = *state;
+    struct error err = { 0 };
+    struct store *s = NULL;
+
+    assert_int_equal (store_write_wait (f->store, write_future,
+                                        (void *)"INSERT INTO migration VALUES (9000, 'future', 0)", &err),
+                      0);
+    store_close (f->store);
+    f->store = NULL;
+    assert_int_equal (store_open (&(struct store_options){ .folder = f->folder }, &s, &err), -1);
+    assert_null (s);
+    assert_non_null (strstr (err.text, f->folder));
+    assert_non_null (strstr (err.text, "newer"));
+    assert_non_null (strstr (err.text, "9000"));
+    assert_int_equal (store_open (&(struct store_options){ .folder = f->folder }, &s, &err),
+                      -1); /* nothing changed */
+}
+
+static void foreign_file_refused (void **state)
+{
+    struct fixture *f = *state;
+    cleanup_arena struct arena *a = arena_create ();
+    const char *other = arena_printf (a, "%s/other", f->folder);
+    struct error err = { 0 };
+    struct store *s = NULL;
+
+    assert_int_equal (folder_make (other, 0700, &err), 0);
+    assert_int_equal (file_write (path_join (a, other, "stoker.db"),
+                                  TEXT ("this is no database, but long enough"), 0600, &err),
+                      0);
+    assert_int_equal (store_open (&(struct store_options){ .folder = other }, &s, &err), -1);
+    assert_non_null (strstr (err.text, other));
+}
+
+static void second_process_locked_out (void **state)
+{
+    struct fixture *f = *state;
+    int status;
+    pid_t pid = fork ();
+
+    if (!pid) {
+        struct error err = { 0 };
+        struct store *s = NULL;
+
+        if (store_open (&(struct store_options){ .folder = f->folder }, &s, &err) == 0)
+            _exit (1);
+        _exit (err.code == EBUSY && strstr (err.text, f->folder) ? 7 : 2);
+    }
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    assert_true (WIFEXITED (status));
+    assert_int_equal (WEXITSTATUS (status), 7);
+}
+
+static void survives_reopening (void **state)
+{
+    struct fixture *f = *state;
+    struct put p[1] = { 0 };
+
+    run_group (f->store, p, 1);
+    store_close (f->store);
+    f->store = open_store (f->folder);
+    assert_true (there (f->store, "k0"));
+    assert_int_equal (store_stats (f->store).writes, 0);
+}
+
+static int prepare_all (struct db *db, void *arg, struct error *err)
+{
+    (void)arg;
+    for (size_t i = 0; i < sql_all_n; i++) {
+        sqlite3_stmt *stmt = NULL;
+        int rc = sqlite3_prepare_v2 (db_handle (db), sql_all[i]->text, -1, &stmt, NULL);
+
+        if (rc != SQLITE_OK)
+            db_fail (db, rc, sql_all[i]->name, err);
+        sqlite3_finalize (stmt);
+        if (rc != SQLITE_OK)
+            return -1;
+        if ((size_t)sql_all[i]->index != i)
+            return error_set (err, EINVAL, "%s: index", sql_all[i]->name);
+    }
+    return 0;
+}
+
+static void every_statement_prepares (void **state)
+{
+    struct fixture *f = *state;
+    struct error err = { 0 };
+
+    assert_true (sql_all_n > 5);
+    if (store_write_wait (f->store, prepare_all, NULL, &err) < 0)
+        fail_msg ("%s", err.text);
+}
+
+/* The same statement inside its own row loop, NULLs, blobs, wrong counts, a broken UNIQUE. */
+static int statements (struct db *db, void *arg, struct error *err)
+{
+    static const char *const add = "INSERT INTO setting VALUES ('s', ?1, ?2)";
+    struct value two[] = { V_STR ("a"), V_BLOB (TEXT ("x\0y")) };
+    cleanup_arena struct arena *a = arena_create ();
+    struct rows outer = { 0 }, inner = { 0 };
+    int n = 0;
+
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        two[0] = V_STR (i == 0 ? "a" : i == 1 ? "b" : "c");
+        if (db_query_text (db, add, &outer, err, two, 2) < 0 || db_next (&outer, err) < 0)
+            return -1;
+        rows_done (&outer);
+    }
+    assert_int_equal (db_query_text (db, add, &outer, err, two, 2), 0);
+    assert_int_equal (db_next (&outer, err), -1);
+    assert_int_equal (err->code, EEXIST);
+    rows_done (&outer);
+    assert_int_equal (db_query_text (db, add, &outer, err, two, 1), -1);
+    assert_non_null (strstr (err->text, "takes 2"));
+
+    assert_int_equal (db_query (db, &sql_setting_get, &outer, err, V_STR ("s"), V_STR ("a")), 0);
+    assert_int_equal (db_next (&outer, err), 1);
+    assert_int_equal (db_query (db, &sql_setting_get, &inner, err, V_STR ("s"), V_STR ("b")), 0);
+    assert_true (inner.owned);
+    assert_int_equal (db_next (&inner, err), 1);
+    assert_int_equal (row_text (&inner, 0).n, 3);
+    assert_memory_equal (row_copy (&outer, 0, a).p, "x\0y", 3);
+    rows_done (&inner);
+    assert_int_equal (db_next (&outer, err), 0);
+    rows_done (&outer);
+    rows_done (&outer); /* twice is fine */
+
+    for (int i = 0; i < 200; i++) { /* more texts than the cache holds, all right */
+        struct value v = V_INT (i);
+
+        assert_int_equal (db_query_text (db, arena_printf (a, "SELECT ?1 + %d, NULL", i), &outer, err, &v, 1),
+                          0);
+        assert_int_equal (db_next (&outer, err), 1);
+        n += row_int (&outer, 0) == 2 * i && row_null (&outer, 1) && !row_text (&outer, 1).p;
+        rows_done (&outer);
+    }
+    assert_int_equal (n, 200);
+    return 0;
+}
+
+static void statement_rules (void **state)
+{
+    struct fixture *f = *state;
+    struct error err = { 0 };
+
+    if (store_write_wait (f->store, statements, NULL, &err) < 0)
+        fail_msg ("%s", err.text);
+}
+
+/* -- sweepers ---------------------------------------------------------------------------------------------------- */
+struct sweep_state {
+    atomic_int runs, afters;
+    int more; /* this many slices, then fail once, then done */
+    sem_t finished;
+};
+
+static int sweep_run (struct db *db, int64_t budget_ms, void *arg, struct error *err)
+{
+    struct sweep_state *s = arg;
+    char key[16];
+    int n = atomic_fetch_add (&s->runs, 1);
+
+    if (budget_ms <= 0)
+        return error_set (err, EINVAL, "no budget");
+    snprintf (key, sizeof (key), "s%d", n);
+    if (db_exec (db, &sql_setting_put, err, V_STR (""), V_STR (key), V_STR ("1")) < 0)
+        return -1;
+    if (n < s->more)
+        return 1;
+    sem_post (&s->finished);
+    return n == s->more ? error_set (err, EIO, "as asked") : 0;
+}
+
+static void sweep_after (void *arg)
+{
+    atomic_fetch_add (&((struct sweep_state *)arg)->afters, 1);
+}
+
+static void sweepers_run_in_slices (void **state)
+{
+    static const struct sweeper row = { "test", 3600000, sweep_run, sweep_after };
+    struct fixture *f = *state;
+    struct sweep_state s = { .more = 5 };
+
+    sem_init (&s.finished, 0, 0);
+    store_add_sweeper (f->store, &row, &s);
+    store_sweep (f->store); /* not an hour from now */
+    sem_wait (&s.finished);
+    store_sweep (f->store);
+    sem_wait (&s.finished);
+    store_close (f->store); /* the last slice is behind us then */
+    f->store = open_store (f->folder);
+    assert_int_equal (s.runs, 7);
+    assert_int_equal (s.afters, 6);
+    assert_true (there (f->store, "s4"));
+    assert_false (there (f->store, "s5")); /* failed: undone */
+    assert_true (there (f->store, "s6"));
+}
+
+/* -- jobs -------------------------------------------------------------------------------------------------------- */
+static int jobs (struct db *db, void *arg, struct error *err)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct job j = { 0 };
+
+    (void)arg;
+    assert_int_equal (job_take (db, a, 5000, &j, err), 0);
+    assert_int_equal (job_add (db, "c", "files", TEXT ("{\"n\":1}"), 1000, err), 0);
+    assert_int_equal (job_add (db, "c", "files", TEXT ("{\"n\":2}"), 2000, err), 0);
+    assert_int_equal (job_take (db, a, 500, &j, err), 0); /* not due */
+    assert_int_equal (job_take (db, a, 2000, &j, err), 1);
+    assert_true (text_is (j.body, "{\"n\":1}"));
+    assert_string_equal (j.kind, "files");
+    assert_int_equal (j.attempts, 1);
+    assert_int_equal (job_fail (db, &j, "no such bucket", 2000, err), 0);
+    assert_int_equal (job_take (db, a, 2000, &j, err), 1);
+    assert_true (text_is (j.body, "{\"n\":2}"));
+    assert_int_equal (job_done (db, j.id, err), 0);
+    assert_int_equal (job_take (db, a, 2000 + 59999, &j, err), 0);
+    assert_int_equal (job_take (db, a, 2000 + 60000, &j, err), 1);
+    assert_int_equal (j.attempts, 2);
+    assert_int_equal (job_take (db, a, 2000 + 60000, &j, err), 0);         /* leased */
+    assert_int_equal (job_take (db, a, 62000 + JOB_LEASE_MS, &j, err), 1); /* whoever took it died */
+    assert_int_equal (j.attempts, 3);
+    return 0;
+}
+
+static void jobs_are_kept (void **state)
+{
+    struct fixture *f = *state;
+    struct error err = { 0 };
+
+    if (store_write_wait (f->store, jobs, NULL, &err) < 0)
+        fail_msg ("%s", err.text);
+}
+
+#define with_store(fn) cmocka_unit_test_setup_teardown (fn, set_up, tear_down)
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        with_store (one_commit_for_many),
+        with_store (failing_handler_fails_alone),
+        with_store (control_goes_first),
+        with_store (lost_transaction),
+        with_store (lost_transaction_unnoticed),
+        with_store (failing_writes),
+        with_store (full_disk),
+        with_store (reader_never_writes),
+        with_store (newer_version_refused),
+        with_store (foreign_file_refused),
+        with_store (second_process_locked_out),
+        with_store (survives_reopening),
+        with_store (every_statement_prepares),
+        with_store (statement_rules),
+        with_store (sweepers_run_in_slices),
+        with_store (jobs_are_kept),
+    };
+
+    real_vfs = sqlite3_vfs_find (NULL);
+    fault_vfs = *real_vfs;
+    fault_vfs.zName = "fault";
+    fault_vfs.xOpen = fault_open;
+    sqlite3_vfs_register (&fault_vfs, 1);
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}
