@@ -15,8 +15,8 @@ The C is data, not code: src/wire/codec.c walks the tables. What a description m
     call edit 1.0 write control { in { task string!  force bool = false } out { updated int always } }
     call edit_many 1.0 write = edit             same types, same handler, a row of its own
 
-A field is: name type[!] [since V] [until V] [always] [= default]. Types: string int float bool json, an enum or a
-type of the same file, or a list of one of them in []. `!` is required, `always` writes the field even when it was
+A field is: name type[!] [since V] [until V] [always] [= default]. Types: string int float bool json dict (a JSON
+object), an enum or a type of the same file, or a list of one of them in []. `!` is required, `always` writes the field even when it was
 never set, `...` at the end of a type keeps members that are not listed. Words of a call: read or write, then any of
 public (no credentials needed), maybe (tried, not needed), admin, raw (no required-check), batch (takes json-lines),
 control (goes before event batches), prepare (has a step that runs before the database is reached).
@@ -34,6 +34,7 @@ SCALARS = {  # type of the description: (C type, kind in wire.h, TypeScript)
     "float": ("double ", "WIRE_FLOAT", "number"),
     "bool": ("bool ", "WIRE_BOOL", "boolean"),
     "json": ("struct text ", "WIRE_JSON", "Json"),
+    "dict": ("struct text ", "WIRE_JSON", "{ [key: string]: Json }"),
 }
 ACCESS = {"public": "WIRE_PUBLIC", "maybe": "WIRE_MAYBE", "admin": "WIRE_ADMIN"}
 FLAGS = ("raw", "batch", "control", "prepare")
@@ -396,6 +397,7 @@ def c_row(service, t, field):
     else:
         sub = f"&{service.name}_{field.type}_type"
     flags = ["WIRE_LIST"] * field.list + ["WIRE_REQUIRED"] * field.required + ["WIRE_ALWAYS"] * field.always
+    flags += ["WIRE_DICT"] * (field.type == "dict")
     struct = f"struct {service.name}_{t.name}"
     places = ", ".join(f"offsetof ({struct}, {where}{field.c_name})" for where in ("", "has.", "null."))
     return (f'    {{ "{field.name}", {places}, {kind}, {" | ".join(flags) or "0"}, {sub}, {names}, '

@@ -4,6 +4,7 @@
  *   string, enum  const char *          (enum: one of the names in the table; text in, text out)
  *   int           int64_t     float  double     bool  bool
  *   json          struct text           checked JSON text; decode borrows from the request body
+ *   dict          struct text           the same, but decode refuses what is no object, and null reads as {}
  *   an object     struct <service>_<type> *
  *   a list        struct { T *v; size_t n; }    T as above (an array of structs, not of pointers, for objects)
  *
@@ -26,7 +27,11 @@
 #include <stdint.h>
 
 enum wire_kind { WIRE_STRING = 1, WIRE_ENUM, WIRE_INT, WIRE_FLOAT, WIRE_BOOL, WIRE_JSON, WIRE_OBJECT };
-enum wire_flags { WIRE_LIST = 1, WIRE_REQUIRED = 2, WIRE_ALWAYS = 4 };
+enum wire_flags { WIRE_LIST = 1, WIRE_REQUIRED = 2, WIRE_ALWAYS = 4, WIRE_DICT = 8 };
+
+/* The newest version of the API: what a path without a version asks for. */
+#define WIRE_VERSION      2034
+#define WIRE_VERSION_TEXT "2.34"
 
 struct wire_type;
 struct wire_field {
@@ -77,26 +82,34 @@ extern const size_t wire_calls_n;
 /* The implementation with the highest version <= `version`; NULL when there is none. */
 const struct wire_call *wire_find (struct text name, int version);
 
-/* Parse "/v2.23/tasks.get_all", "tasks.get_all", "/v999.0/x.y/". Grammar and errors of server.md 1.1.
- * ret_version: major*1000+minor, the newest when the path has none; ret_version_text as given ("2.34" when
- * none). */
+/* Parse "/v2.23/tasks.get_all", "tasks.get_all", "/v999.0/x.y/": [/][v<digits>[.]<digits>/]service.action[/].
+ * version: major*1000+minor, the newest when the path has none; version_text as given (WIRE_VERSION_TEXT when
+ * none). Texts borrow from `path`. Error: 400/0; then *ret holds what the envelope shows for a path that is none:
+ * an empty name and version 1.0. */
 struct wire_path {
     struct text name, version_text;
     int version;
 };
 int wire_path_parse (struct text path, struct wire_path *ret, struct error *err);
 
-/* Fill *obj (zeroed, type->size bytes) from checked JSON object text. Coercions exactly as server.md 1.5
- * says. Lists and unescaped strings live in the arena, json fields borrow from `json`. Errors: 400/12 naming
- * the field; check_required false skips the required-check (raw calls). */
+/* Fill *obj (zeroed, type->size bytes) from checked JSON object text (absent text and null count as {}).
+ *   string  a string or null             int    a whole number, a fraction (cut), digits in a string, a bool
+ *   enum    one of the names or null     float  a number or a bool        bool   anything, by its truth
+ *   list    a list; null, "", 0, false and {} are the empty list; every item as above, null items refused
+ *   object  an object or null            json   anything                  dict   an object or null (= {})
+ * Lists and unescaped strings live in the arena, json fields borrow from `json`. The last of two equal keys wins.
+ * Errors: 400/12 naming the field ("hyperparams[2].name"); check_required false skips the required-check (raw
+ * calls). */
 int wire_decode (struct arena *a, const struct wire_type *type, struct text json, int version,
                  bool check_required, void *obj, struct error *err);
 
 /* Write *obj as a JSON object. Fields outside `version` are left out. */
 void wire_encode (struct str *s, const struct wire_type *type, const void *obj, int version);
 
-/* Query string -> JSON object text merged over `body` (server.md 1.2: dotted names nest, [] lists, scalars
- * typed). */
+/* Query string -> JSON object text merged over `body` (absent or not an object counts as {}): dotted names nest, a
+ * repeated name or one that ends in [] is a list, digits with at most one point are numbers, true True TRUE false
+ * False FALSE are bools, all else strings. No query: *ret is the body. Error: 400/12 for more than 1000 members or
+ * names of more than 32 parts. */
 int wire_merge_query (struct arena *a, struct text body, struct text query, struct text *ret,
                       struct error *err);
 
@@ -104,7 +117,7 @@ int wire_merge_query (struct arena *a, struct text body, struct text query, stru
 struct wire_meta {
     const char *id, *trx;
     struct text name, requested;  /* requested: version text as given */
-    int requested_version;        /* < 2001 prints versions as numbers */
+    int requested_version;        /* major * 1000 + minor; below 2001 versions are printed as numbers */
     const struct wire_call *call; /* NULL: actual_version null */
     int code;                     /* 0 = 200 OK, else a wire error */
     const char *message;
