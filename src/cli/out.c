@@ -1,0 +1,143 @@
+/* out.c - see out.h. Width is counted in UTF-8 characters, colour codes count nothing. */
+#include "cli/out.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void out_table_init (struct out_table *t, struct arena *a, const char *const *heads)
+{
+    *t = (struct out_table){ .arena = a, .heads = heads };
+    while (heads[t->columns])
+        t->columns++;
+}
+
+void out_cell (struct out_table *t, const char *text)
+{
+    if (t->n == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 64;
+        const char **cells = arena_array (t->arena, const char *, cap);
+
+        if (t->n)
+            memcpy (cells, t->cells, t->n * sizeof (*cells));
+        t->cells = cells;
+        t->cap = cap;
+    }
+    t->cells[t->n++] = text && *text ? text : "-";
+}
+
+static size_t width (const char *s)
+{
+    size_t n = 0;
+
+    for (; *s; s++) {
+        if (*s == '\033')
+            s += strcspn (s, "m");
+        else
+            n += ((unsigned char)*s & 0xc0) != 0x80;
+        if (!*s)
+            break;
+    }
+    return n;
+}
+
+static void put (const char *text, size_t wide, bool right, bool last, FILE *to)
+{
+    size_t w = width (text), pad = w < wide ? wide - w : 0;
+
+    if (right)
+        fprintf (to, "%*s%s", (int)pad, "", text);
+    else
+        fprintf (to, "%s%*s", text, last ? 0 : (int)pad, "");
+    fputs (last ? "\n" : "  ", to);
+}
+
+void out_table_print (const struct out_table *t, FILE *to)
+{
+    size_t *wide = arena_array (t->arena, size_t, t->columns);
+
+    for (size_t c = 0; c < t->columns; c++)
+        wide[c] = width (t->heads[c] + (*t->heads[c] == '>'));
+    for (size_t i = 0; i < t->n; i++)
+        if (width (t->cells[i]) > wide[i % t->columns])
+            wide[i % t->columns] = width (t->cells[i]);
+    for (size_t c = 0; c < t->columns; c++)
+        put (t->heads[c] + (*t->heads[c] == '>'), wide[c], *t->heads[c] == '>', c + 1 == t->columns, to);
+    for (size_t i = 0; i < t->n; i++) {
+        size_t c = i % t->columns;
+        put (t->cells[i], wide[c], *t->heads[c] == '>', c + 1 == t->columns, to);
+    }
+}
+
+const char *out_duration (struct arena *a, int64_t ms)
+{
+    int64_t s = ms / 1000;
+
+    if (ms < 0)
+        return "-";
+    if (s < 10)
+        return arena_printf (a, "%.1f s", (double)ms / 1000);
+    if (s < 60)
+        return arena_printf (a, "%d s", (int)s);
+    if (s < 3600)
+        return arena_printf (a, "%d min %d s", (int)(s / 60), (int)(s % 60));
+    if (s < 86400)
+        return arena_printf (a, "%d h %d min", (int)(s / 3600), (int)(s / 60 % 60));
+    return arena_printf (a, "%d d %d h", (int)(s / 86400), (int)(s / 3600 % 24));
+}
+
+const char *out_age (struct arena *a, int64_t ms, int64_t now)
+{
+    int64_t s = (now - ms) / 1000;
+
+    if (ms <= 0)
+        return "-";
+    if (s < 5)
+        return "just now";
+    if (s < 60)
+        return arena_printf (a, "%d s ago", (int)s);
+    if (s < 3600)
+        return arena_printf (a, "%d min ago", (int)(s / 60));
+    if (s < 86400)
+        return arena_printf (a, "%d h ago", (int)(s / 3600));
+    return arena_printf (a, "%d d ago", (int)(s / 86400));
+}
+
+bool out_colours (void)
+{
+    const char *no = getenv ("NO_COLOR");
+
+    return !(no && *no) && isatty (STDOUT_FILENO);
+}
+
+const char *out_status (struct arena *a, const char *status)
+{
+    static const struct {
+        const char *status, *word, *colour;
+    } rows[] = {
+        { "created", "draft", "90" },         { "queued", "queued", "35" },
+        { "in_progress", "running", "34" },   { "completed", "completed", "32" },
+        { "failed", "failed", "31" },         { "stopped", "aborted", "90" },
+        { "publishing", "publishing", "36" }, { "published", "published", "36" },
+        { "closed", "closed", "32" },
+    };
+
+    for (size_t i = 0; status && i < sizeof (rows) / sizeof (*rows); i++)
+        if (!strcmp (status, rows[i].status))
+            return out_colours () ? arena_printf (a, "\033[%sm%s\033[0m", rows[i].colour, rows[i].word)
+                                  : rows[i].word;
+    return status;
+}
+
+int out_failed (const char *verb, const struct error *err)
+{
+    fflush (stdout);
+    fprintf (stderr, "stoker %s: %s\n", verb, err->text);
+    return 1;
+}
+
+int out_misused (const char *verb, const struct error *err)
+{
+    fprintf (stderr, "stoker %s: %s\nTry 'stoker %s --help'.\n", verb, err->text, verb);
+    return 2;
+}

@@ -1,0 +1,212 @@
+/* task_clone.c - `stoker task clone`: a draft like another task, with other parameters; --queue sends it on its way.
+ *
+ * A parameter is SECTION/NAME=VALUE. One that the source task has not is an error that names the nearest one, unless
+ * --new allows it: a typing mistake must not start a training with the old value. */
+#include "cli/task.h"
+
+#include "base/opt.h"
+#include "cli/out.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct clone_opts {
+    bool json, allow_new;
+    const char *task, *name, *project, *queue, *comment;
+    struct opt_words set, tags;
+};
+static const struct opt_row rows[] = {
+    { OPT_ARG, "TASK", 0, offsetof (struct clone_opts, task), .required = true,
+      .help = "an id, its beginning, or a name" },
+    { OPT_TEXT, "name", 0, offsetof (struct clone_opts, name), .arg = "NAME",
+      .help = "of the clone (default: Clone of ...)" },
+    { OPT_TEXT, "project", 'p', offsetof (struct clone_opts, project), .arg = "NAME",
+      .help = "of the clone, made when there is none (default: the source's)" },
+    { OPT_EACH, "set", 's', offsetof (struct clone_opts, set), .arg = "SECTION/NAME=VALUE",
+      .help = "another value for a parameter, as in Args/lr=0.1; may be repeated" },
+    { OPT_FLAG, "new", 0, offsetof (struct clone_opts, allow_new),
+      .help = "--set may add parameters that the source has not" },
+    { OPT_EACH, "tag", 't', offsetof (struct clone_opts, tags), .arg = "TAG",
+      .help = "tags of the clone; may be repeated" },
+    { OPT_TEXT, "comment", 0, offsetof (struct clone_opts, comment), .arg = "TEXT",
+      .help = "description of the clone" },
+    { OPT_TEXT, "queue", 'q', offsetof (struct clone_opts, queue), .arg = "QUEUE",
+      .help = "enqueue the clone there" },
+    { OPT_FLAG, "json", 0, offsetof (struct clone_opts, json), .help = "print JSON" },
+    { 0 },
+};
+static const struct opt_command command = {
+    .name = "task clone",
+    .about = "Copy a task as a draft, with other parameters if you like, and perhaps enqueue the copy.",
+    .rows = rows,
+    .more = "example:\n  stoker task clone 4be2 --set Args/lr=0.3 --queue default\n",
+};
+
+struct parameter {
+    const char *section, *name, *value;
+};
+
+static int parse_parameter (struct arena *a, const char *word, struct parameter *ret, struct error *err)
+{
+    const char *slash = strchr (word, '/'), *equals = strchr (word, '=');
+
+    if (!equals || !slash || slash > equals || slash == word || slash + 1 == equals)
+        return error_set (err, EINVAL, "--set %s: write SECTION/NAME=VALUE, as in Args/lr=0.1", word);
+    ret->section = arena_strndup (a, word, (size_t)(slash - word));
+    ret->name = arena_strndup (a, slash + 1, (size_t)(equals - slash - 1));
+    ret->value = equals + 1;
+    return 0;
+}
+
+/* The source's parameters as "Section/name", for checking and for the nearest name. */
+static int source_names (struct remote *r, const char *id, const char *const **ret, struct error *err)
+{
+    struct text data;
+    const char **names;
+    size_t n = 0;
+    struct json_iter it;
+
+    if (remote_call (
+            r, "tasks.get_all",
+            arena_printf (r->arena,
+                          "{\"id\":[\"%s\"],\"only_fields\":[\"hyperparams\"],\"search_hidden\":true}", id),
+            &data, err) < 0)
+        return -1;
+    it = json_iter (json_get (data, "tasks"));
+    if (!json_next (&it))
+        return error_set (err, ENOENT, "the server has no task %s any more", id);
+    data = json_get (it.value, "hyperparams");
+    for (struct json_iter s = json_iter (data); json_next (&s);)
+        n += json_count (s.value);
+    names = arena_array (r->arena, const char *, n + 1);
+    n = 0;
+    for (struct json_iter s = json_iter (data); json_next (&s);)
+        for (struct json_iter p = json_iter (s.value); json_next (&p);)
+            names[n++] =
+                arena_printf (r->arena, "%s/%s", json_key (r->arena, s.key), json_key (r->arena, p.key));
+    *ret = names;
+    return 0;
+}
+
+static int check_known (struct remote *r, const struct parameter *p, const char *const *names,
+                        struct error *err)
+{
+    const char *full = arena_printf (r->arena, "%s/%s", p->section, p->name), *near;
+
+    for (const char *const *n = names; *n; n++)
+        if (!strcmp (*n, full))
+            return 0;
+    near = opt_nearest (full, names);
+    if (near)
+        return error_set (err, EINVAL, "the task has no parameter %s; did you mean %s? (--new adds it)", full,
+                          near);
+    return error_set (err, EINVAL, "the task has no parameter %s (--new adds it)", full);
+}
+
+static int set_parameters (struct remote *r, const char *id, const struct parameter *p, size_t n,
+                           struct error *err)
+{
+    struct str body = { .arena = r->arena };
+    struct text data;
+
+    if (!n)
+        return 0;
+    str_addf (&body, "{\"task\":\"%s\",\"hyperparams\":[", id);
+    for (size_t i = 0; i < n; i++) {
+        json_put_comma (&body);
+        str_puts (&body, "{\"section\":");
+        json_put_string (&body, p[i].section);
+        json_put_key (&body, "name");
+        json_put_string (&body, p[i].name);
+        json_put_key (&body, "value");
+        json_put_string (&body, p[i].value);
+        str_putc (&body, '}');
+    }
+    str_puts (&body, "]}");
+    return remote_call (r, "tasks.edit_hyper_params", body.p, &data, err);
+}
+
+static int make_clone (struct remote *r, const char *source, const struct clone_opts *o, char **ret_id,
+                       struct error *err)
+{
+    struct str body = { .arena = r->arena };
+    struct text data;
+
+    str_addf (&body, "{\"task\":\"%s\"", source);
+    if (o->name) {
+        json_put_key (&body, "new_task_name");
+        json_put_string (&body, o->name);
+    }
+    if (o->comment) {
+        json_put_key (&body, "new_task_comment");
+        json_put_string (&body, o->comment);
+    }
+    if (o->project) {
+        json_put_key (&body, "new_project_name");
+        json_put_string (&body, o->project);
+    }
+    if (o->tags.n) {
+        json_put_key (&body, "new_task_tags");
+        str_putc (&body, '[');
+        for (size_t i = 0; i < o->tags.n; i++) {
+            json_put_comma (&body);
+            json_put_string (&body, o->tags.v[i]);
+        }
+        str_putc (&body, ']');
+    }
+    str_putc (&body, '}');
+    if (remote_call (r, "tasks.clone", body.p, &data, err) < 0)
+        return -1;
+    *ret_id = remote_get (r, data, "id");
+    return *ret_id ? 0 : error_set (err, EPROTO, "the server told no id of the clone");
+}
+
+static int run (struct remote *r, const struct clone_opts *o, char **ret_id, struct error *err)
+{
+    struct parameter *p = arena_array (r->arena, struct parameter, o->set.n);
+    const char *const *names = NULL;
+    char *source, *queue = NULL;
+    struct text data;
+
+    for (size_t i = 0; i < o->set.n; i++)
+        if (parse_parameter (r->arena, o->set.v[i], &p[i], err) < 0)
+            return -1;
+    if (remote_find_task (r, o->task, &source, err) < 0 ||
+        (o->queue && remote_find_queue (r, o->queue, &queue, err) < 0))
+        return -1;
+    if (o->set.n && !o->allow_new && source_names (r, source, &names, err) < 0)
+        return -1;
+    for (size_t i = 0; names && i < o->set.n; i++)
+        if (check_known (r, &p[i], names, err) < 0)
+            return -1;
+    if (make_clone (r, source, o, ret_id, err) < 0)
+        return -1;
+    if (set_parameters (r, *ret_id, p, o->set.n, err) < 0)
+        return error_wrap (err, "the clone %s is made, but its parameters are not set", *ret_id);
+    if (queue && remote_call (r, "tasks.enqueue",
+                              arena_printf (r->arena, "{\"task\":\"%s\",\"queue\":\"%s\"}", *ret_id, queue),
+                              &data, err) < 0)
+        return error_wrap (err, "the clone %s is made, but not enqueued", *ret_id);
+    return 0;
+}
+
+int task_clone (int argc, char **argv)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    cleanup_remote struct remote r = { 0 };
+    struct clone_opts o = { 0 };
+    struct error err = { 0 };
+    char *id;
+    int rc = remote_begin (&command, argc, argv, &o, a, &r);
+
+    if (rc != VERB_GO)
+        return rc;
+    if (run (&r, &o, &id, &err) < 0)
+        return out_failed (command.name, &err);
+    if (o.json)
+        printf ("{\"id\":\"%s\",\"queued\":%s}\n", id, o.queue ? "true" : "false");
+    else
+        printf ("%s%s%s\n", id, o.queue ? ": in queue " : ": draft", o.queue ? o.queue : "");
+    return 0;
+}
