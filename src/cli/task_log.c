@@ -1,6 +1,7 @@
 /* task_log.c - `stoker task log`: a task's console, once or followed to its end.
  *
- * With x_events.log of our server a follower waits in a long poll and sees a line as soon as it is stored; against
+ * With x_events.log of our server a follower waits in a long poll and sees a line as soon as it is stored (a short one
+ * where Ctrl-C must be heard); against
  * other servers events.get_task_log is asked again every second. */
 #include "cli/task.h"
 
@@ -168,14 +169,14 @@ static int print_once (struct printer *p, int64_t tail, struct error *err)
     return 0;
 }
 
-static int follow_step (struct printer *p, struct error *err)
+static int follow_step (struct printer *p, int64_t wait_ms, struct error *err)
 {
     cleanup_arena struct arena *a = arena_create ();
     size_t n;
     bool open;
 
     if (p->r->has_log)
-        return page_own (p, a, 5000, 20000, false, &open, &n, err);
+        return page_own (p, a, 5000, wait_ms, false, &open, &n, err);
     nanosleep (&(struct timespec){ .tv_sec = 1 }, NULL);
     return page_other (p, a, &n, err);
 }
@@ -198,7 +199,7 @@ int task_print_log (struct remote *r, const char *id, int64_t tail, bool follow,
             *ret_status = arena_strdup (r->arena, status);
             return follow ? print_once (&p, -1, err) : 0; /* what came between the last page and the end */
         }
-        if (follow_step (&p, err) < 0)
+        if (follow_step (&p, stop ? 1000 : 20000, err) < 0)
             return -1;
     }
 }

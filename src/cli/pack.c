@@ -1,0 +1,336 @@
+/* pack.c - see pack.h. Git is asked through the git program; untracked files named by --include enter the diff through
+ * an index of their own, so that the user's index is not touched. */
+#include "cli/pack.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/secrets.h"
+#include "io/spawn.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DIFF_MAX = 1 << 20, DIFF_READ_MAX = 64 << 20, SCRIPT_MAX = 1 << 20 };
+
+struct packer {
+    struct arena *arena;
+    const struct pack_wish *wish;
+    struct pack *out;
+    const char *script;     /* as typed; NULL for a module */
+    const char *cwd, *top;  /* top: of the repository, NULL = none */
+    const char *const *env; /* for git */
+};
+
+/* Run git with up to `n` words; what it printed, without the last newline, or NULL when it failed (words in err). */
+static char *git (struct packer *p, struct error *err, size_t max, const char *const *words)
+{
+    struct str out = { .arena = p->arena };
+    cleanup_str struct str said = { 0 };
+    const char *argv[64] = { "git", "-c", "core.quotepath=false", "-c", "core.fsmonitor=false" };
+    struct spawn s = { .argv = argv, .env = p->env, .cwd = p->top ? p->top : p->cwd };
+    struct spawn_end end;
+    size_t n = 5;
+
+    for (; *words && n < 63; words++)
+        argv[n++] = *words;
+    if (spawn_run (&s, (struct text){ 0 }, &out, &said, max, 0, &end, err) < 0)
+        return NULL;
+    if (end.signaled || end.code) {
+        error_set (err, EPROTO, "git %s: %s", argv[5], said.n ? said.p : "failed");
+        return NULL;
+    }
+    str_add (&out, "", 0);
+    if (out.n && out.p[out.n - 1] == '\n' && max < DIFF_READ_MAX)
+        out.p[--out.n] = 0;
+    return out.p;
+}
+#define GIT(p, err, ...) git ((p), (err), 1 << 16, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* -- the command ---------------------------------------------------------------------------------------------------- */
+
+static void add_quoted (struct str *s, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+
+    if (s->n)
+        str_putc (s, ' ');
+    if (*word && strspn (word, plain) == strlen (word)) {
+        str_puts (s, word);
+        return;
+    }
+    str_putc (s, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            str_puts (s, "'\"'\"'");
+        else
+            str_putc (s, *word);
+    str_putc (s, '\'');
+}
+
+static int read_command (struct packer *p, struct error *err)
+{
+    const struct opt_words *w = &p->wish->command;
+    const char *program = path_base (w->v[0]), *script;
+    struct str entry = { .arena = p->arena };
+    size_t i = 1;
+
+    if (!strncmp (program, "python", 6)) {
+        p->out->binary = program;
+        while (i < w->n && (!strcmp (w->v[i], "-u") || !strcmp (w->v[i], "-O")))
+            i++;
+    } else if (!strcmp (program, "bash") || !strcmp (program, "sh") || !strcmp (program, "zsh"))
+        p->out->binary = w->v[0];
+    else if (!strcmp (path_extension (w->v[0]), ".py")) {
+        p->out->binary = "python3";
+        i = 0;
+    } else
+        return error_set (err, EINVAL,
+                          "%s: a task's command starts with python, bash, sh or zsh, or is a .py file",
+                          w->v[0]);
+    if (i >= w->n)
+        return error_set (err, EINVAL, "%s: which script? As in: stoker run -- python train.py", w->v[0]);
+    if (!strcmp (w->v[i], "-c"))
+        return error_set (err, EINVAL, "%s -c: a task needs a script or a module (-m), not a command text",
+                          w->v[0]);
+    script = w->v[i];
+    if (!strcmp (script, "-m")) {
+        if (i + 1 >= w->n)
+            return error_set (err, EINVAL, "-m: which module?");
+        p->out->name = w->v[i + 1];
+    } else {
+        if (!file_exists (path_join (p->arena, p->cwd, script)))
+            return error_set (err, ENOENT, "%s: no such script here", script);
+        p->script = script;
+        p->out->name = path_base (script);
+    }
+    for (; i < w->n; i++)
+        add_quoted (&entry, w->v[i]);
+    p->out->entry_point = entry.p;
+    return 0;
+}
+
+/* -- the repository ----------------------------------------------------------------------------------------------------- */
+
+static const char *choose_remote (struct packer *p, const char *branch)
+{
+    struct error err;
+    char *remote =
+             branch ? GIT (p, &err, "config", arena_printf (p->arena, "branch.%s.remote", branch)) : NULL,
+         *list;
+
+    if (remote && *remote && strcmp (remote, "."))
+        return remote;
+    list = GIT (p, &err, "remote");
+    if (!list || !*list)
+        return NULL;
+    if (strstr (arena_printf (p->arena, "\n%s\n", list), "\norigin\n"))
+        return "origin";
+    return arena_strndup (p->arena, list, strcspn (list, "\n"));
+}
+
+/* HEAD if the remote has it, else the newest ancestor that it has. */
+static char *choose_base (struct packer *p, const char *remote, struct error *err)
+{
+    char *refs = arena_printf (p->arena, "--remotes=%s", remote), *unpushed, *base;
+
+    if (p->wish->base)
+        return GIT (p, err, "rev-parse", "--verify", arena_printf (p->arena, "%s^{commit}", p->wish->base));
+    if (!(base = GIT (p, err, "rev-parse", "--verify", "HEAD^{commit}")))
+        return NULL;
+    unpushed = GIT (p, err, "rev-list", "--first-parent", "--max-count=100000", "HEAD", "--not", refs);
+    if (!unpushed || !*unpushed)
+        return unpushed ? base : NULL;
+    base = strrchr (unpushed, '\n');
+    base = GIT (p, err, "rev-parse", "--verify", "-q",
+                arena_printf (p->arena, "%s^", base ? base + 1 : unpushed));
+    if (!base)
+        error_set (err, ENOENT,
+                   "no commit of this branch is on %s: push it once, and the rest travels as a diff", remote);
+    return base;
+}
+
+static int find_repository (struct packer *p, struct error *err)
+{
+    const char *remote;
+    char *branch, *top = GIT (p, err, "rev-parse", "--show-toplevel"), real[PATH_MAX];
+
+    if (!top || !*top)
+        return 0; /* not a repository: the script alone */
+    p->top = top;
+    branch = GIT (p, err, "symbolic-ref", "-q", "--short", "HEAD");
+    if (!(remote = choose_remote (p, branch)))
+        return error_set (
+            err, ENOENT,
+            "the repository %s has no remote; an agent needs one to clone from: git remote add origin URL",
+            top);
+    if (!(p->out->repository = GIT (p, err, "remote", "get-url", remote)) ||
+        !(p->out->commit = choose_base (p, remote, err)))
+        return -1;
+    p->out->branch = branch;
+    if (realpath (top, real) && path_inside (p->cwd, real) && strlen (p->cwd) > strlen (real))
+        p->out->working_dir = arena_strdup (p->arena, p->cwd + strlen (real) + 1);
+    else
+        p->out->working_dir = ".";
+    p->out->project = path_base (top);
+    return 0;
+}
+
+/* -- the diff ------------------------------------------------------------------------------------------------------------- */
+
+static const char *const *index_env (struct arena *a, const char *index)
+{
+    size_t n = 0;
+    const char **env;
+
+    while (environ[n])
+        n++;
+    env = arena_array (a, const char *, n + 2);
+    memcpy (env, environ, n * sizeof (*env));
+    env[n] = arena_printf (a, "GIT_INDEX_FILE=%s", index);
+    return env;
+}
+
+static int add_included (struct packer *p, const char *index, struct error *err)
+{
+    struct error lost;
+    char *real = GIT (p, err, "rev-parse", "--path-format=absolute", "--git-path", "index");
+    cleanup_str struct str content = { 0 };
+
+    if (!real || file_read (real, 512 << 20, &content, err) < 0 ||
+        file_write (index, str_text (&content), 0600, err) < 0)
+        return -1;
+    p->env = index_env (p->arena, index);
+    for (size_t i = 0; i < p->wish->include.n; i++) {
+        const char *path = path_join (p->arena, p->cwd, p->wish->include.v[i]);
+
+        if (!file_exists (path))
+            return error_set (err, ENOENT, "--include %s: no such file", p->wish->include.v[i]);
+        if (!GIT (p, &lost, "add", "-N", "-f", "--", path))
+            return error_set (err, EINVAL, "--include %s: %s", p->wish->include.v[i], lost.text);
+    }
+    return 0;
+}
+
+static int make_diff (struct packer *p, struct error *err)
+{
+    char *index = arena_printf (p->arena, "%s/stoker-index-%d",
+                                getenv ("TMPDIR") ? getenv ("TMPDIR") : "/tmp", (int)getpid ()),
+         *diff = NULL;
+    struct error lost;
+
+    if (!p->wish->include.n || add_included (p, index, err) == 0)
+        diff = git (p, err, DIFF_READ_MAX,
+                    (const char *const[]){ "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv",
+                                           "--full-index", "--src-prefix=a/", "--dst-prefix=b/",
+                                           p->out->commit, "--", NULL });
+    p->env = NULL;
+    if (p->wish->include.n && file_remove (index, &lost) < 0)
+        return *err = lost, -1;
+    if (!diff)
+        return -1;
+    p->out->diff = text_of (diff);
+    return 0;
+}
+
+static bool allowed (const struct pack_wish *w, const char *what)
+{
+    for (size_t i = 0; i < w->allow.n; i++)
+        if (!strcmp (w->allow.v[i], what))
+            return true;
+    return false;
+}
+
+/* "+++ b/path" of the patch names each file that travels. */
+static int check_diff (struct packer *p, struct error *err)
+{
+    const char *line = p->out->diff.p, *end;
+    char *file = NULL;
+
+    if (p->out->diff.n > DIFF_MAX && !allowed (p->wish, "size"))
+        return error_set (
+            err, EFBIG,
+            "the diff against %.12s has %zu kB; over 1 MB is refused: commit and push, or --allow size",
+            p->out->commit, p->out->diff.n / 1024);
+    for (; *line; line = *end ? end + 1 : end) {
+        end = strchrnul (line, '\n');
+        if (!strncmp (line, "diff --git a/", 13)) {
+            const char *b = memmem (line, (size_t)(end - line), " b/", 3);
+            file = arena_strndup (p->arena, b ? b + 3 : line + 13, (size_t)(end - (b ? b + 3 : line + 13)));
+            if (secret_file (path_base (file)) && !allowed (p->wish, file))
+                return error_set (
+                    err, EPERM,
+                    "%s looks like a secret and would travel in the task's diff; --allow %s if it is none",
+                    file, file);
+        } else if (*line == '+' && file && secret_token (line + 1, (size_t)(end - line - 1)) &&
+                   !allowed (p->wish, file) && !allowed (p->wish, "secrets"))
+            return error_set (err, EPERM,
+                              "%s: an added line holds what looks like a password or token, and would be "
+                              "stored with the task; "
+                              "take it out, or --allow %s",
+                              file, file);
+    }
+    return 0;
+}
+
+/* -- all together ----------------------------------------------------------------------------------------------------------- */
+
+static int literal_script (struct packer *p, struct error *err)
+{
+    struct str s = { .arena = p->arena };
+
+    if (!p->script)
+        return error_set (
+            err, EINVAL, "%s is in no git repository: only a single script can run without one, not a module",
+            p->cwd);
+    if (file_read (path_join (p->arena, p->cwd, p->script), SCRIPT_MAX, &s, err) < 0)
+        return error_wrap (err, "outside a git repository the script itself travels with the task");
+    p->out->diff = str_text (&s);
+    p->out->working_dir = ".";
+    p->out->project = path_base (p->cwd);
+    return 0;
+}
+
+static int read_requirements (struct packer *p, struct error *err)
+{
+    const char *given = p->wish->requirements;
+    const char *tries[] = { given ? path_join (p->arena, p->cwd, given)
+                                  : path_join (p->arena, p->cwd, "requirements.txt"),
+                            !given && p->top ? path_join (p->arena, p->top, "requirements.txt") : NULL };
+
+    for (int i = 0; i < 2; i++) {
+        struct str s = { .arena = p->arena };
+
+        if (!tries[i] || (!given && !file_exists (tries[i])))
+            continue;
+        if (file_read (tries[i], 1 << 20, &s, err) < 0)
+            return -1;
+        p->out->requirements = str_text (&s);
+        return 0;
+    }
+    return 0;
+}
+
+int pack_folder (struct arena *a, const struct pack_wish *wish, struct pack *ret, struct error *err)
+{
+    struct packer p = { .arena = a, .wish = wish, .out = ret };
+    char cwd[PATH_MAX];
+
+    *ret = (struct pack){ 0 };
+    if (!getcwd (cwd, sizeof (cwd)))
+        return error_errno (err, "find the current folder");
+    p.cwd = cwd;
+    if (read_command (&p, err) < 0 || find_repository (&p, err) < 0)
+        return -1;
+    if (p.top ? make_diff (&p, err) < 0 || check_diff (&p, err) < 0 : literal_script (&p, err) < 0)
+        return -1;
+    if (!p.top && wish->include.n)
+        return error_set (err, EINVAL,
+                          "--include: %s is in no git repository; only a single script can travel", cwd);
+    ret->project = arena_strdup (a, ret->project);
+    return read_requirements (&p, err);
+}

@@ -1,0 +1,4 @@
+/* up.h - `stoker up`. */
+#pragma once
+
+int up_main (int argc, char **argv);
