@@ -1,0 +1,191 @@
+"""The unmodified `clearml` 2.1.12 against our server: what it reports is there, what it asks for comes back."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run_script(server, script, *words, cwd, env=None, code=0):
+    done = subprocess.run([sys.executable, script, *words], cwd=cwd, env=env or server.env(), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, f"{script}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A git repository with a remote, holding the script."""
+    folder = tmp_path_factory.mktemp("project")
+    work, remote = folder / "work", folder / "remote.git"
+    work.mkdir()
+    shutil.copy(HERE / "full_run.py", work)
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    subprocess.check_call([*git, "init", "-q", "--bare", "-b", "main", remote])
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "one"],
+                  ["remote", "add", "origin", str(remote)], ["push", "-q", "-u", "origin", "main"]):
+        subprocess.check_call([*git, *words], cwd=work)
+    (work / "full_run.py").write_text((work / "full_run.py").read_text() + "# changed after the commit\n")
+    return work
+
+
+@pytest.fixture(scope="module")
+def first(shared_server, project):
+    """(task document, its id) of one run of the script."""
+    out = run_script(shared_server, "full_run.py", "--lr", "0.25", cwd=project)
+    task_id = re.search(r"TASK ([0-9a-f]{32})", out)[1]
+    return shared_server.call("tasks.get_by_id", task=task_id)["task"]
+
+
+def test_task_document(shared_server, first, project):
+    assert first["status"] == "completed"
+    assert first["name"] == "one of everything"
+    assert first["tags"] == ["first"]
+    script = first["script"]
+    assert script["repository"] == str(project.parent / "remote.git")
+    assert script["entry_point"] == "full_run.py"
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=project, text=True).strip()
+    assert script["version_num"] == head
+    assert "+# changed after the commit" in script["diff"]
+    assert "clearml" in script["requirements"]["pip"]
+    project_doc = shared_server.call("projects.get_by_id", project=first["project"])["project"]
+    assert project_doc["name"] == "SDK/all"
+
+
+def test_parameters(first):
+    params = first["hyperparams"]
+    assert params["Args"]["lr"]["value"] == "0.25"
+    assert params["Args"]["flag"]["value"] == "False"
+    assert params["Own"]["batch"]["value"] == "32"
+    assert params["Own"]["text"]["value"] == "ü – 漢字"
+    assert params["Own"]["nested/deep"]["value"] == "[1, 2]"
+    assert json.loads(first["configuration"]["network"]["value"]) == {"layers": [3, 5], "act": "relu"} or \
+        "relu" in first["configuration"]["network"]["value"]
+
+
+def test_scalars(shared_server, first):
+    curves = shared_server.call("events.scalar_metrics_iter_histogram", task=first["id"])
+    assert curves["loss"]["train"]["x"] == list(range(50))
+    assert curves["loss"]["train"]["y"] == [1.0 / (i + 1) for i in range(50)]
+    assert curves["loss"]["test"]["y"] == [1.5 / (i + 1) for i in range(50)]
+    last = {(v["metric"], v["variant"]): v for m in first["last_metrics"].values() for v in m.values()}
+    assert last["loss", "train"]["value"] == 1.0 / 50
+    assert last["loss", "train"]["min_value"] == 1.0 / 50
+    assert last["loss", "train"]["max_value"] == 1.0
+    assert last["loss", "train"]["max_value_iteration"] == 0
+    assert last["loss", "train"]["count"] == 50
+    single = shared_server.call("events.get_task_single_value_metrics", tasks=[first["id"]])
+    assert [(v["metric"], v["variant"], v["value"]) for v in single["tasks"][0]["values"]] == [("Summary", "best", 0.125)]
+
+
+def test_console(shared_server, first):
+    events = shared_server.call("events.get_task_log", task=first["id"], batch_size=1000, order="asc")["events"]
+    text = "".join(e["msg"] + "\n" for e in events)
+    for line in ("a line of text", "printed to stdout, lr = 0.25", "printed to stderr"):
+        assert text.count(line) == 1, f"{line!r} must be there once:\n{text}"
+
+
+def test_plots_and_images(shared_server, first):
+    plots = shared_server.call("events.get_task_plots", task=first["id"], iters=1)["plots"]
+    assert {(p["metric"], p["variant"]) for p in plots} >= {("confusion", "test"), ("curve", "curve"), ("table", "t")} or \
+        {p["metric"] for p in plots} >= {"confusion", "curve", "table"}
+    matrix = next(json.loads(p["plot_str"]) for p in plots if p["metric"] == "confusion")
+    assert matrix["data"][0]["z"] == [[5, 1], [2, 7]]
+    images = shared_server.call("events.debug_images", metrics=[{"task": first["id"], "metric": "image"}], iters=1)
+    event = images["metrics"][0]["iterations"][0]["events"][0]
+    assert event["variant"] == "noise"
+    status, headers, body = shared_server.raw(event["url"][len(shared_server.files):], None, shared_server.auth(),
+                                              "GET", base=shared_server.files)
+    assert status == 200 and len(body) > 100
+
+
+def test_artifacts_come_back_equal(shared_server, first, tmp_path):
+    out = run_script(shared_server, "-c", f"""
+import numpy
+from clearml import Task
+t = Task.get_task(task_id={first['id']!r})
+assert numpy.array_equal(t.artifacts["numbers"].get(), numpy.arange(10))
+assert t.artifacts["words"].get() == {{"a": 1, "b": ["x", "ü"]}}
+m = t.models["output"][0]
+assert m.name == "the model", m.name
+assert open(m.get_local_copy(), "rb").read() == bytes(range(256)) * 64
+assert m.get_all_metadata()["quality"]["value"] == "good"
+assert t.get_parameters()["Own/batch"] == "32"
+assert t.get_reported_scalars()["loss"]["train"]["y"][0] == 1.0
+assert t.get_last_iteration() == 49 or t.get_last_iteration() >= 4
+print("ALL EQUAL")
+""", cwd=tmp_path)
+    assert "ALL EQUAL" in out
+
+
+def test_clone_with_overrides_is_used(shared_server, first, project, tmp_path):
+    """What an agent does by hand: the clone's parameters win over the command line's defaults."""
+    clone = shared_server.call("tasks.clone", task=first["id"], new_task_name="clone")["id"]
+    shared_server.call("tasks.edit_hyper_params", task=clone, hyperparams=[
+        {"section": "Args", "name": "lr", "value": "0.75"}, {"section": "Own", "name": "batch", "value": "64"}])
+    shared_server.call("tasks.enqueue", task=clone, queue_name="sdk test")
+    assert shared_server.call("tasks.get_by_id", task=clone)["task"]["status"] == "queued"
+    shared_server.call("tasks.started", task=clone, force=True)
+    env = shared_server.env(CLEARML_TASK_ID=clone, TRAINS_TASK_ID=clone, CLEARML_LOG_TASK_TO_BACKEND="1")
+    out = run_script(shared_server, "full_run.py", cwd=project, env=env)
+    assert f"TASK {clone} LR 0.75 BATCH 64" in out
+    doc = shared_server.call("tasks.get_by_id", task=clone)["task"]
+    assert doc["parent"] == first["id"]
+    assert doc["hyperparams"]["Args"]["lr"]["value"] == "0.75"
+
+
+def test_queries(shared_server, first, tmp_path):
+    out = run_script(shared_server, "-c", f"""
+from clearml import Task
+names = [t.name for t in Task.get_tasks(project_name="SDK/all", task_name="one of everything")]
+assert names == ["one of everything"], names
+assert Task.query_tasks(project_name="SDK/all", tags=["first"]) , "by tag"
+assert Task.get_tasks(project_name="SDK/all", task_name="no such name") == []
+t = Task.get_task(project_name="SDK/all", task_name="one of everything")
+assert t.id == {first['id']!r}
+t.add_tags(["second"])
+t.reload()
+assert set(t.get_tags()) == {{"first", "second"}}, t.get_tags()
+t.publish()
+assert t.get_status() == "published"
+print("QUERIES DONE")
+""", cwd=tmp_path)
+    assert "QUERIES DONE" in out
+
+
+def test_failure_is_recorded(shared_server, tmp_path):
+    (tmp_path / "fails.py").write_text(
+        "from clearml import Task\n"
+        "t = Task.init(project_name='SDK/all', task_name='fails', auto_connect_frameworks=False)\n"
+        "print('ID', t.id, flush=True)\nraise RuntimeError('as it must')\n")
+    out = run_script(shared_server, "fails.py", cwd=tmp_path, code=1)
+    task_id = re.search(r"ID ([0-9a-f]{32})", out)[1]
+    assert shared_server.call("tasks.get_by_id", task=task_id)["task"]["status"] == "failed"
+
+
+@pytest.mark.skipif(not os.environ.get("STOKER_TRAINS_ENV"), reason="trains 0.16.4 needs Python 3.8 or 3.9; none was found")
+def test_trains_of_2021(shared_server, tmp_path):
+    (tmp_path / "old.py").write_text(
+        "from trains import Task\n"
+        "t = Task.init(project_name='SDK/old', task_name='trains', auto_connect_frameworks=False)\n"
+        "p = t.connect({'alpha': 0.5})\n"
+        "for i in range(20):\n    t.get_logger().report_scalar('loss', 'train', 1.0 / (i + 1), i)\n"
+        "print('hello from trains')\nprint('ID', t.id, flush=True)\nt.close()\n")
+    env = shared_server.env(TRAINS_CONFIG_FILE=str(shared_server.config()))
+    done = subprocess.run([os.path.join(os.environ["STOKER_TRAINS_ENV"], "bin", "python"), "old.py"], cwd=tmp_path,
+                          env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    task_id = re.search(r"ID ([0-9a-f]{32})", done.stdout)[1]
+    task = shared_server.call("tasks.get_by_id", task=task_id)["task"]
+    assert task["status"] == "completed"
+    assert task["hyperparams"]["General"]["alpha"]["value"] == "0.5"
+    curves = shared_server.call("events.scalar_metrics_iter_histogram", task=task_id)
+    assert curves["loss"]["train"]["y"] == [1.0 / (i + 1) for i in range(20)]
+    old_shape = shared_server.call("tasks.get_by_id", _version="2.8", task=task_id)["task"]
+    assert old_shape["status"] == "completed"
