@@ -251,6 +251,7 @@ struct collect {
     struct str *to[3];
     struct text input;
     size_t max;
+    const struct spawn *s;
 };
 
 static void collect_close (struct collect *c, int i)
@@ -267,6 +268,10 @@ static void collect_read (struct collect *c, int i)
     if (n <= 0) {
         if (n == 0 || (errno != EINTR && errno != EAGAIN))
             collect_close (c, i);
+        return;
+    }
+    if (!c->to[i]) {
+        c->s->sink (c->s->sink_arg, buf, (size_t)n);
         return;
     }
     size_t room = c->to[i]->n < c->max ? c->max - c->to[i]->n : 0;
@@ -307,26 +312,29 @@ static void collect_feed (struct collect *c)
         collect_close (c, 0);
 }
 
-/* Move bytes until the child has ended and its pipes are dry; false when time was up. */
-static bool collect_loop (struct collect *c, const struct child *child, int64_t timeout_ms)
+/* Move bytes until the child has ended and its pipes are dry; else why it must be killed: ETIMEDOUT, ECANCELED. */
+static int collect_loop (struct collect *c, const struct child *child, int64_t timeout_ms)
 {
     int64_t end = timeout_ms ? clock_monotonic () + timeout_ms : INT64_MAX;
     bool ended = false;
     for (;;) {
-        struct pollfd p[4] = { { c->fd[0], POLLOUT, 0 },
+        struct pollfd p[5] = { { c->fd[0], POLLOUT, 0 },
                                { c->fd[1], POLLIN, 0 },
                                { c->fd[2], POLLIN, 0 },
-                               { ended ? -1 : child->pidfd, POLLIN, 0 } };
+                               { ended ? -1 : child->pidfd, POLLIN, 0 },
+                               { c->s->cancel > 0 ? c->s->cancel : -1, POLLIN, 0 } };
         int64_t left = timeout_ms ? end - clock_monotonic () : -1;
         if (timeout_ms && left <= 0)
-            return false;
-        int n = poll (p, 4, ended ? 0 : (int)(left > 60000 ? 60000 : left));
+            return ETIMEDOUT;
+        int n = poll (p, 5, ended ? 0 : (int)(left > 60000 ? 60000 : left));
         if (n < 0 && errno != EINTR)
-            return false;
+            return errno;
         if (ended && n <= 0) /* grandchildren may hold the pipe: what is in it now is all we take */
-            return true;
+            return 0;
         if (n <= 0)
             continue;
+        if (p[4].revents)
+            return ECANCELED;
         if (p[0].revents)
             collect_feed (c);
         for (int i = 1; i < 3; i++)
@@ -334,7 +342,7 @@ static bool collect_loop (struct collect *c, const struct child *child, int64_t 
                 collect_read (c, i);
         ended = ended || p[3].revents;
         if (ended && c->fd[1] < 0 && c->fd[2] < 0)
-            return true;
+            return 0;
     }
 }
 
@@ -353,16 +361,16 @@ int spawn_run (const struct spawn *given, struct text input, struct str *out, st
                int64_t timeout_ms, struct spawn_end *ret, struct error *err)
 {
     struct spawn s = *given;
-    struct collect c = { { -1, -1, -1 }, { NULL, out, out == err_out ? NULL : err_out }, input, max };
+    struct collect c = { { -1, -1, -1 }, { NULL, out, out == err_out ? NULL : err_out }, input, max, given };
     int theirs[3] = { SPAWN_NULL, SPAWN_NULL, SPAWN_NULL };
     struct child child = { -1, -1 };
     int r = 0;
     if (input.p && input.n)
         r = pipe_pair (&c.fd[0], &theirs[0], true, err);
-    for (int i = 1; i < 3 && r == 0; i++)
-        if (c.to[i])
+    for (int i = 1; i < (out == err_out ? 2 : 3) && r == 0; i++)
+        if (c.to[i] || given->sink)
             r = pipe_pair (&c.fd[i], &theirs[i], false, err);
-    if (out && out == err_out)
+    if (out == err_out && theirs[1] != SPAWN_NULL)
         theirs[2] = theirs[1];
     s.in = theirs[0], s.out = theirs[1], s.err = theirs[2];
     s.new_group = true;
@@ -372,13 +380,14 @@ int spawn_run (const struct spawn *given, struct text input, struct str *out, st
         if (theirs[i] >= 0 && !(i == 2 && theirs[2] == theirs[1]))
             close (theirs[i]);
     if (r == 0) {
-        bool in_time = collect_loop (&c, &child, timeout_ms);
-        if (!in_time)
+        int why = collect_loop (&c, &child, timeout_ms);
+        if (why)
             kill (-child.pid, SIGKILL);
         r = spawn_wait (&child, ret, err);
-        if (r == 0 && !in_time)
-            r = error_set (err, ETIMEDOUT, "%s: not done after %lld s, killed", s.argv[0],
-                           (long long)timeout_ms / 1000);
+        if (r == 0 && why)
+            r = why == ETIMEDOUT ? error_set (err, why, "%s: not done after %lld s, killed", s.argv[0],
+                                              (long long)timeout_ms / 1000)
+                                 : error_set (err, why, "%s: stopped", s.argv[0]);
     }
     for (int i = 0; i < 3; i++)
         collect_close (&c, i);

@@ -26,6 +26,11 @@ struct spawn {
     bool new_group;   /* own process group in the caller's session */
     int death_signal; /* sent to the child when the calling thread dies; 0 = none */
     int cgroup_procs; /* descriptor of a cgroup.procs file the child enters before exec; 0 = none */
+
+    /* for spawn_run only */
+    int cancel; /* a descriptor: once readable the child's group is killed and ECANCELED returned; 0 = none */
+    void (*sink) (void *arg, const char *p, size_t n); /* given what is not collected, as it comes */
+    void *sink_arg;
 };
 
 struct child {
@@ -48,7 +53,8 @@ int spawn_wait (struct child *c, struct spawn_end *ret, struct error *err) warn_
 
 /* Run to the end and collect what it wrote. `out` and `err_out` (may be NULL: /dev/null; may be the same string: both
  * in one) grow to at most `max` bytes each, the rest is read and dropped. `input` (absent: /dev/null) is fed to it.
- * After timeout_ms (0 = none) it is killed, with its group, and -1 with ETIMEDOUT returned. */
+ * After timeout_ms (0 = none) it is killed, with its group, and -1 with ETIMEDOUT returned. The child has a process
+ * group of its own. */
 int spawn_run (const struct spawn *s, struct text input, struct str *out, struct str *err_out, size_t max,
                int64_t timeout_ms, struct spawn_end *ret, struct error *err) warn_unused;
 
