@@ -1,0 +1,38 @@
+/* patch.h - the uncommitted changes of a task (script.diff), read and applied.
+ *
+ * git does the applying, all or nothing; we read the patch only to make what was recorded by other hands fit:
+ * header lines with CRLF, paths without a/ and b/ (diff.noprefix), "Binary files ... differ" (there is nothing to
+ * apply: left out, and named), new files that the patch treats as empty ones, and line endings that a text layer
+ * changed on the way. Everything read lives in the arena; no path of the patch is opened outside the folder.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "run/git.h"
+
+#include <stdbool.h>
+
+enum { PATCH_MAX = 64 << 20 };
+
+struct patch_part {
+    struct text header;              /* lines before the first hunk, line ends normalised */
+    struct text body;                /* hunks, or a binary patch, as they came; empty = none */
+    const char *old_path, *new_path; /* of the ---/+++ lines or the diff line, as written; NULL = none */
+    bool binary_stub;                /* "Binary files ... differ": no content in the patch */
+    bool same_names;                 /* "diff --git X X": paths without prefix */
+    bool from_nothing;               /* the first hunk begins at -0,0, yet the header names an old file */
+};
+
+struct patch {
+    struct patch_part *parts;
+    size_t n;
+};
+
+/* Whether script.diff is a patch (else it is the text of a script). */
+bool patch_is (struct text diff);
+int patch_read (struct arena *a, struct text diff, struct patch *ret, struct error *err) warn_unused;
+
+/* Apply to the working tree `folder`. -1: nothing was changed, and the words say which file does not fit. */
+int patch_apply (struct arena *a, struct git *g, const char *folder, struct text diff, const struct say *say,
+                 struct error *err) warn_unused;

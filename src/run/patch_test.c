@@ -1,0 +1,145 @@
+/* patch_test.c - diffs that real git makes, and those that other hands made of them, applied to real trees. */
+#include "run/folder_test.h"
+#include "run/patch.h"
+
+#include <string.h>
+
+static const char base[] =
+    "git init -q -b main r && cd r && git config core.autocrlf false && printf 'one\\ntwo\\nthree\\n' >t.txt "
+    "&& printf 'a\\r\\nb\\r\\nc\\r\\n' >dos.txt &&"
+    "printf 'x\\n' >'file with space.txt' && seq 1 30 >old.txt && printf '\\000\\001\\377' >b.bin && printf "
+    "'gone\\n' >gone.txt && mkdir d && echo q >d/q.sql &&"
+    "git add . && git commit -qm base";
+
+static struct str notices;
+static void notice (void *arg, const char *level, const char *text)
+{
+    (void)arg;
+    str_addf (&notices, "%s %s\n", level, text);
+}
+
+static int apply (struct folder *f, struct text diff, struct error *err)
+{
+    static const struct say s = { .notice = notice };
+    struct git_url u;
+    struct git *g;
+    str_reset (&notices);
+    assert_int_equal (git_url_parse (f->arena, f->path, &u, err), 0);
+    assert_int_equal (git_create (NULL, GIT_BASIC, &u, &s, &g, err), 0);
+    int r = patch_apply (f->arena, g, path_join (f->arena, f->path, "r"), diff, &s, err);
+    git_destroy (g);
+    return r;
+}
+
+/* Make changes, record them as the diff, take them back, apply: the tree must be as it was with the changes. */
+static void round_trip_with (const char *change, const char *diff_args, const char *mangle)
+{
+    struct folder f = folder_new ();
+    folder_sh (&f, base);
+    folder_sh (&f, arena_printf (f.arena, "cd r && %s", change));
+    folder_sh (&f, arena_printf (f.arena,
+                                 "cd r && git add -A -N . && git diff --submodule=diff %s HEAD >../d && cp "
+                                 "-a . ../want && git reset -q --hard && git clean -fdqx; cd .. && %s",
+                                 diff_args, mangle));
+    struct error err = { 0 };
+    struct str diff = { .arena = f.arena };
+    assert_int_equal (file_read (path_join (f.arena, f.path, "d"), PATCH_MAX, &diff, &err), 0);
+    assert_true (patch_is (str_text (&diff)));
+    if (apply (&f, str_text (&diff), &err) < 0)
+        fail_msg ("%s: %s\n%s", change, err.text, diff.p);
+    folder_sh (&f, "rm -rf want/.git; find want -type d -empty -delete; diff -r -x .git r want");
+    folder_done (&f);
+}
+static void round_trip (const char *change)
+{
+    round_trip_with (change, "--binary", "true");
+}
+
+static void changes_come_back (void **state)
+{
+    (void)state;
+    round_trip ("sed -i s/two/2/ t.txt");
+    round_trip ("printf 'no newline' >t.txt");
+    round_trip ("echo new >n.txt && mkdir e && echo new >e/n.txt && : >e/empty");
+    round_trip ("rm gone.txt && rm d/q.sql");
+    round_trip ("git mv old.txt new.txt && sed -i s/7/seven/ new.txt");
+    round_trip ("printf '\\000\\002\\376more' >b.bin && head -c 3000 /dev/urandom >n.bin");
+    round_trip ("sed -i 's/b/B/' dos.txt");
+    round_trip ("printf 'y\\n' >'file with space.txt' && echo z >'two words.txt'");
+    round_trip ("printf 'm\\303\\274ll\\n' >'\303\274.txt' && sed -i s/one/eins/ t.txt");
+    round_trip ("chmod +x t.txt && ln -s t.txt link");
+    round_trip (
+        "sed -i 's/one/diff --git a b/; s/two/@@ -1 +1 @@/; s/three/--- a/' t.txt && echo more >>t.txt");
+    round_trip_with ("sed -i s/two/2/ t.txt", "-U0", "true");
+}
+
+static void made_by_other_hands (void **state)
+{
+    (void)state;
+    round_trip_with ("sed -i s/q/Q/ d/q.sql && echo n >n.txt", "--no-prefix", "true");
+    round_trip_with ("sed -i s/two/2/ t.txt && echo n >n.txt", "--src-prefix=c/ --dst-prefix=w/", "true");
+    round_trip_with ("sed -i s/two/2/ t.txt", "", "sed -i 's/$/\\r/' d");
+    round_trip_with ("sed -i s/b/B/ dos.txt", "", "sed -i 's/\\r$//' d");
+    round_trip_with ("sed -i s/b/B/ dos.txt", "--no-prefix", "sed -i 's/\\r$//' d");
+    round_trip_with ("echo new >n.txt", "", "sed -i '/^new file mode/d; s:^--- /dev/null:--- a/n.txt:' d");
+    round_trip_with ("sed -i s/two/2/ t.txt", "", "truncate -s -1 d");
+}
+
+static void a_binary_stub_is_named (void **state)
+{
+    (void)state;
+    struct folder f = folder_new ();
+    folder_sh (&f, base);
+    folder_sh (&f, "cd r && sed -i s/two/2/ t.txt && printf '\\000\\002' >b.bin && git diff >../d && git "
+                   "reset -q --hard");
+    struct error err = { 0 };
+    assert_int_equal (apply (&f, text_of (folder_read (&f, "d")), &err), 0);
+    assert_string_equal (folder_read (&f, "r/t.txt"), "one\n2\nthree\n");
+    assert_non_null (strstr (notices.p, "WARNING b/b.bin: "));
+    folder_done (&f);
+}
+
+static void what_does_not_fit_changes_nothing (void **state)
+{
+    (void)state;
+    struct folder f = folder_new ();
+    folder_sh (&f, base);
+    struct error err = { 0 };
+    const char *diff =
+        "diff --git a/gone.txt b/gone.txt\n--- a/gone.txt\n+++ b/gone.txt\n@@ -1 +1 @@\n-gone\n+here\n"
+        "diff --git a/t.txt b/t.txt\n--- a/t.txt\n+++ b/t.txt\n@@ -1,2 +1,2 @@\n-uno\n+eins\n two\n";
+    assert_int_equal (apply (&f, text_of (diff), &err), -1);
+    assert_non_null (strstr (err.text, "do not fit the commit"));
+    assert_non_null (strstr (err.text, "t.txt"));
+    assert_string_equal (folder_sh (&f, "cd r && git status --porcelain"), "");
+    diff = "diff --git a/../out.txt b/../out.txt\nnew file mode 100644\n--- /dev/null\n+++ b/../out.txt\n@@ "
+           "-0,0 +1 @@\n+x\n";
+    assert_int_equal (apply (&f, text_of (diff), &err), -1);
+    assert_null (folder_read (&f, "out.txt"));
+    diff = "diff --cc t.txt\nindex 1,2..3\n--- a/t.txt\n+++ b/t.txt\n@@@ -1,1 -1,1 +1,1 @@@\n++x\n";
+    assert_int_equal (apply (&f, text_of (diff), &err), -1);
+    assert_non_null (strstr (err.text, "merge in progress"));
+    folder_done (&f);
+}
+
+static void scripts_are_no_patches (void **state)
+{
+    (void)state;
+    assert_false (patch_is (TEXT ("")));
+    assert_false (patch_is (TEXT ("print('diff ')\ndiff x\n")));
+    assert_false (patch_is (TEXT ("submodule = 3\n")));
+    assert_true (patch_is (TEXT ("Submodule lib 12..34:\ndiff --git a/lib/x b/lib/x\n")));
+    assert_true (patch_is (TEXT ("diff --git a/x b/x\n")));
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (changes_come_back),      cmocka_unit_test (made_by_other_hands),
+        cmocka_unit_test (a_binary_stub_is_named), cmocka_unit_test (what_does_not_fit_changes_nothing),
+        cmocka_unit_test (scripts_are_no_patches),
+    };
+    int r = cmocka_run_group_tests (tests, NULL, NULL);
+    str_done (&notices);
+    return r;
+}
