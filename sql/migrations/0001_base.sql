@@ -44,19 +44,6 @@ CREATE TABLE queue_flight (
 ) WITHOUT ROWID;
 CREATE INDEX queue_flight_until ON queue_flight (until);
 
--- Answers of x_queues.claim by the agent's token: asked again, the same task is answered.
-CREATE TABLE queue_claim (
-    company TEXT NOT NULL,
-    token TEXT NOT NULL,
-    queue TEXT NOT NULL,
-    task TEXT NOT NULL,
-    worker TEXT NOT NULL,
-    added INTEGER NOT NULL,
-    claimed INTEGER NOT NULL,           -- ms
-    PRIMARY KEY (company, token)
-) WITHOUT ROWID;
-CREATE INDEX queue_claim_claimed ON queue_claim (claimed);
-
 -- At most one sample a queue and second: the one with the longest waiting time.
 CREATE TABLE queue_sample (
     queue INTEGER NOT NULL,

@@ -1,6 +1,6 @@
-/* topic.c - see topic.h. Topics exist only while somebody waits on them; the sequence numbers live in a fixed table by
- * hash, so that a million tasks that rang once cost nothing. Two topics that share a number only wake a waiter once too
- * often: it looks again and finds nothing. */
+/* topic.c - see topic.h. Topics exist only while somebody waits on them. The number of the last ring of a topic lives in
+ * a fixed table by hash, so that a million tasks that rang once cost nothing; two topics that share a slot only wake a
+ * waiter once too often: it looks again and finds nothing. */
 #include "store/topic.h"
 
 #include <pthread.h>
@@ -10,20 +10,27 @@
 
 enum { SEQS = 4096, BUCKETS = 1024 };
 
+struct link { /* a waiter's place in the list of one topic */
+    struct link *next, *prev;
+    struct topic_wait *wait;
+    const char *topic;
+    unsigned hash;
+};
 struct topic_wait {
-    struct topic_wait *next, *prev; /* in its bucket, oldest first */
     bool waiting;
     void (*wake) (void *arg);
     void *arg;
-    unsigned hash;
-    char topic[];
+    size_t links_n;
+    char *names;
+    struct link links[];
+};
+struct bucket { /* oldest first */
+    struct link *first, *last;
 };
 struct topics {
     pthread_mutex_t lock;
-    uint64_t seqs[SEQS];
-    struct {
-        struct topic_wait *first, *last;
-    } buckets[BUCKETS];
+    uint64_t seq, last[SEQS];
+    struct bucket buckets[BUCKETS];
 };
 
 static unsigned hash_of (const char *s)
@@ -53,55 +60,80 @@ void topics_destroy (struct topics *t)
     free (t);
 }
 
-static void unlink_wait (struct topics *t, struct topic_wait *w)
+/* Out of all its lists. */
+static void forget (struct topics *t, struct topic_wait *w)
 {
-    __typeof__ (t->buckets[0]) *b = &t->buckets[w->hash % BUCKETS];
+    for (size_t i = 0; i < w->links_n; i++) {
+        struct link *l = &w->links[i];
+        struct bucket *b = &t->buckets[l->hash % BUCKETS];
 
-    *(w->prev ? &w->prev->next : &b->first) = w->next;
-    *(w->next ? &w->next->prev : &b->last) = w->prev;
+        *(l->prev ? &l->prev->next : &b->first) = l->next;
+        *(l->next ? &l->next->prev : &b->last) = l->prev;
+    }
     w->waiting = false;
 }
 
-static void link_wait (struct topics *t, struct topic_wait *w)
+static void remember (struct topics *t, struct topic_wait *w)
 {
-    __typeof__ (t->buckets[0]) *b = &t->buckets[w->hash % BUCKETS];
+    for (size_t i = 0; i < w->links_n; i++) {
+        struct link *l = &w->links[i];
+        struct bucket *b = &t->buckets[l->hash % BUCKETS];
 
-    w->prev = b->last;
-    *(b->last ? &b->last->next : &b->first) = w;
-    b->last = w;
+        l->prev = b->last;
+        *(b->last ? &b->last->next : &b->first) = l;
+        b->last = l;
+    }
     w->waiting = true;
 }
 
-static struct topic_wait *wait_add (struct topics *t, const char *topic, const uint64_t *since,
+/* "a\nb" -> a waiter with two links */
+static struct topic_wait *make (const char *topic)
+{
+    size_t n = 1, i = 0;
+    struct topic_wait *w;
+
+    for (const char *p = topic; *p; p++)
+        n += *p == '\n';
+    w = calloc (1, sizeof (*w) + n * sizeof (*w->links));
+    if (!w || !(w->names = strdup (topic)))
+        abort ();
+    w->links_n = n;
+    for (char *p = w->names, *end; i < n; p = end + 1, i++) {
+        end = p + strcspn (p, "\n");
+        *end = '\0';
+        w->links[i] = (struct link){ .wait = w, .topic = p, .hash = hash_of (p) };
+    }
+    return w;
+}
+
+static struct topic_wait *wait_add (struct topics *t, const char *topic, uint64_t since,
                                     void (*wake) (void *arg), void *arg)
 {
-    size_t n = strlen (topic) + 1;
-    struct topic_wait *w = calloc (1, sizeof (*w) + n);
+    struct topic_wait *w = make (topic);
+    bool rang = false;
 
-    if (!w)
-        abort ();
     w->wake = wake;
     w->arg = arg;
-    w->hash = hash_of (topic);
-    memcpy (w->topic, topic, n);
     pthread_mutex_lock (&t->lock);
-    if (since && *since != t->seqs[w->hash % SEQS])
+    for (size_t i = 0; i < w->links_n; i++)
+        rang |= t->last[w->links[i].hash % SEQS] > since;
+    if (rang)
         wake (arg);
     else
-        link_wait (t, w);
+        remember (t, w);
     pthread_mutex_unlock (&t->lock);
     return w;
 }
 
 struct topic_wait *topic_wait (struct topics *t, const char *topic, void (*wake) (void *arg), void *arg)
 {
-    return wait_add (t, topic, NULL, wake, arg);
+    return wait_add (t, topic, UINT64_MAX, wake, arg);
 }
 
 struct topic_wait *topic_wait_since (struct topics *t, const char *topic, uint64_t seq,
                                      void (*wake) (void *arg), void *arg)
 {
-    return wait_add (t, topic, &seq, wake, arg);
+    return wait_add (t, topic, seq, wake, arg);
 }
 
 void topic_leave (struct topics *t, struct topic_wait *w)
@@ -110,37 +142,42 @@ void topic_leave (struct topics *t, struct topic_wait *w)
         return;
     pthread_mutex_lock (&t->lock);
     if (w->waiting)
-        unlink_wait (t, w);
+        forget (t, w);
     pthread_mutex_unlock (&t->lock);
+    free (w->names);
     free (w);
 }
 
 int topic_ring (struct topics *t, const char *topic, int64_t n)
 {
     unsigned hash = hash_of (topic);
+    struct bucket *b = &t->buckets[hash % BUCKETS];
     int woken = 0;
 
     pthread_mutex_lock (&t->lock);
-    t->seqs[hash % SEQS]++;
-    for (struct topic_wait *w = t->buckets[hash % BUCKETS].first, *next; w && (n < 0 || woken < n);
-         w = next) {
-        next = w->next;
-        if (w->hash == hash && !strcmp (w->topic, topic)) {
-            unlink_wait (t, w);
-            w->wake (w->arg);
-            woken++;
+    t->last[hash % SEQS] = ++t->seq;
+    for (struct link *l = b->first; l && (n < 0 || woken < n);) {
+        struct topic_wait *w = l->wait;
+
+        if (l->hash != hash || strcmp (l->topic, topic) != 0) {
+            l = l->next;
+            continue;
         }
+        forget (t, w); /* may take neighbours of l out too: begin again */
+        w->wake (w->arg);
+        woken++;
+        l = b->first;
     }
     pthread_mutex_unlock (&t->lock);
     return woken;
 }
 
-uint64_t topic_seq (struct topics *t, const char *topic)
+uint64_t topic_seq (struct topics *t)
 {
     uint64_t seq;
 
     pthread_mutex_lock (&t->lock);
-    seq = t->seqs[hash_of (topic) % SEQS];
+    seq = t->seq;
     pthread_mutex_unlock (&t->lock);
     return seq;
 }

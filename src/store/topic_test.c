@@ -41,7 +41,7 @@ static void oldest_first (void **state)
 static void ring_before_wait (void **state)
 {
     struct topics *t = topics_create ();
-    uint64_t seq = topic_seq (t, "task/1");
+    uint64_t seq = topic_seq (t);
     int woken = 0;
     struct topic_wait *w;
 
@@ -51,11 +51,33 @@ static void ring_before_wait (void **state)
     assert_int_equal (woken, 1);
     assert_int_equal (topic_ring (t, "task/1", -1), 0); /* woken once only */
     topic_leave (t, w);
-    w = topic_wait_since (t, "task/1", topic_seq (t, "task/1"), count, &woken);
+    w = topic_wait_since (t, "task/1", topic_seq (t), count, &woken);
     assert_int_equal (woken, 1);
     assert_int_equal (topic_ring (t, "task/1", -1), 1);
     assert_int_equal (woken, 2);
     topic_leave (t, w);
+    topics_destroy (t);
+}
+
+static void several_topics (void **state)
+{
+    struct topics *t = topics_create ();
+    int both = 0, one = 0;
+    struct topic_wait *w = topic_wait (t, "queue/a\nqueue/b\nqueue/a", count, &both),
+                      *o = topic_wait (t, "queue/b", count, &one);
+
+    (void)state;
+    assert_int_equal (topic_ring (t, "queue/c", -1), 0);
+    assert_int_equal (topic_ring (t, "queue/b", 1), 1);
+    assert_int_equal (both, 1);
+    assert_int_equal (one, 0);
+    assert_int_equal (topic_ring (t, "queue/a", -1), 0); /* woken once, whatever it waited for */
+    assert_int_equal (topic_ring (t, "queue/b", -1), 1);
+    topic_leave (t, w);
+    w = topic_wait (t, "queue/a\nqueue/b", count, &both);
+    topic_leave (t, w);
+    assert_int_equal (topic_ring (t, "queue/a", -1) + topic_ring (t, "queue/b", -1), 0);
+    topic_leave (t, o);
     topics_destroy (t);
 }
 
@@ -131,8 +153,8 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (oldest_first),   cmocka_unit_test (ring_before_wait),
-        cmocka_unit_test (put_get_expire), cmocka_unit_test (list_in_order),
-        cmocka_unit_test (many_entries),
+        cmocka_unit_test (several_topics), cmocka_unit_test (put_get_expire),
+        cmocka_unit_test (list_in_order),  cmocka_unit_test (many_entries),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -13,11 +13,11 @@ struct queue_name {
 int queue_find (struct call *c, const char *id, struct queue_name *ret,
                 struct error *err) warn_unused; /* ERR_INVALID_QUEUE_ID when there is none */
 int queue_find_by_name (struct call *c, const char *name, struct queue_name *ret,
-                        struct error *err) warn_unused;            /* 1 found, 0 none, -1 */
+                        struct error *err) warn_unused; /* 1 found, 0 none, -1 */
 int queue_get_default (struct call *c, struct queue_name *ret,
                        struct error *err) warn_unused; /* ERR_NO_DEFAULT_QUEUE, ERR_MANY_DEFAULT_QUEUES */
-int queue_get_or_create (struct call *c, const char *name, struct queue_name *ret,
-                         struct error *err) warn_unused; /* ERR_DATA_VALIDATION: a name under three characters */
+int queue_get_or_create (struct call *c, const char *name, struct queue_name *ret, struct error *err)
+    warn_unused; /* ERR_DATA_VALIDATION: a name under three characters */
 
 /* Append; rings. ERR_INVALID_QUEUE_ID, ERR_TASK_ALREADY_QUEUED. */
 int queue_add (struct call *c, const char *queue, const char *task, struct error *err) warn_unused;
@@ -26,7 +26,8 @@ int queue_remove (struct call *c, const char *queue, const char *task, struct er
 /* Take it out of all queues but `except` (NULL: of all), and out of flight. Returns how many, -1. */
 int queue_remove_everywhere (struct call *c, const char *task, const char *except,
                              struct error *err) warn_unused;
-int queue_holds (struct call *c, const char *queue, const char *task, struct error *err) warn_unused; /* 1 0 -1 */
+int queue_holds (struct call *c, const char *queue, const char *task,
+                 struct error *err) warn_unused; /* 1 0 -1 */
 
 /* The task gave a sign of life (status call, ping, report): if its entry was popped and is still in flight, it is
  * settled and does not come back. One look-up; call it freely from writes. */
