@@ -183,8 +183,8 @@ static int series_id (struct db *db, int64_t stream, const struct gathered *g, i
 static int fold_series (struct db *db, int64_t stream, struct fold *f, struct gathered *g, struct error *err)
 {
     struct gathered all = { 0 };
-    int64_t id, *old;
-    size_t n;
+    int64_t id = 0, *old = NULL;
+    size_t n = 0;
 
     if (series_id (db, stream, g, &id, err) < 0)
         return -1;

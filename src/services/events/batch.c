@@ -18,21 +18,26 @@ struct mini { /* a scalar event */
     uint32_t run;
 };
 
+#define NONE UINT32_MAX
+
 struct run {
-    uint32_t series;
+    uint32_t series, next; /* next: run of the same group */
     struct text extra;
     uint32_t n, at; /* points; where the next one goes */
 };
 
 struct known_series {
     uint32_t group, run; /* run: the one it is in now */
-    uint32_t next;       /* which series came after it last time */
+    uint32_t guess;      /* which series came after it last time */
+    uint32_t next;       /* series of the same group */
     struct series_delta delta;
 };
 
 struct group { /* while reading */
     struct event_group out;
     size_t logs_cap, rows_cap;
+    uint32_t first_run, last_run, first_series, last_series;
+    size_t runs_n, series_n;
 };
 
 struct builder {
@@ -89,13 +94,17 @@ static int group_of (struct builder *b, const struct event *e, uint32_t *ret, st
         b->groups[i] = (struct group){ .out = { .task = arena_text (b->arena, e->task),
                                                 .model = e->model,
                                                 .allow_locked = e->allow_locked,
-                                                .iter = INT64_MIN } };
+                                                .iter = INT64_MIN },
+                                       .first_run = NONE,
+                                       .first_series = NONE };
     }
     g = &b->groups[i];
     if (g->out.model != e->model)
-        return error_set (err, ERR_VALIDATION, "id %s is given as a task and as a model in one batch", g->out.task);
+        return error_set (err, ERR_VALIDATION, "id %s is given as a task and as a model in one batch",
+                          g->out.task);
     if (g->out.allow_locked != e->allow_locked)
-        return error_set (err, ERR_VALIDATION, "events of %s differ in allow_locked in one batch", g->out.task);
+        return error_set (err, ERR_VALIDATION, "events of %s differ in allow_locked in one batch",
+                          g->out.task);
     *ret = i;
     return 0;
 }
@@ -108,13 +117,14 @@ static bool counts_for_last_iteration (const struct event *e)
 
 static bool is_series (const struct known_series *s, uint32_t group, const struct event *e)
 {
-    return s->group == group && text_equal (s->delta.metric, e->metric) && text_equal (s->delta.variant, e->variant);
+    return s->group == group && text_equal (s->delta.metric, e->metric) &&
+           text_equal (s->delta.variant, e->variant);
 }
 
 static uint32_t series_of (struct builder *b, uint32_t group, const struct event *e)
 {
     size_t before = b->names.n;
-    uint32_t i, guess = b->series_n ? b->series[b->last].next : 0;
+    uint32_t i, guess = b->series_n ? b->series[b->last].guess : 0;
 
     if (b->series_n && is_series (&b->series[guess], group, e))
         return b->last = guess;
@@ -126,12 +136,36 @@ static uint32_t series_of (struct builder *b, uint32_t group, const struct event
     i = intern_add (&b->names, str_text (&b->name));
     if (i == before) {
         GROW (b, b->series, b->series_n, b->series_cap, 64);
-        b->series[b->series_n++] = (struct known_series){ .group = group,
-                                                          .run = UINT32_MAX,
-                                                          .delta = { .metric = e->metric, .variant = e->variant } };
+        b->series[i] = (struct known_series){
+            .group = group, .run = NONE, .next = NONE, .delta = { .metric = e->metric, .variant = e->variant }
+        };
+        b->series_n++;
+        if (b->groups[group].first_series == NONE)
+            b->groups[group].first_series = i;
+        else
+            b->series[b->groups[group].last_series].next = i;
+        b->groups[group].last_series = i;
+        b->groups[group].series_n++;
     }
-    b->series[b->last].next = i;
+    b->series[b->last].guess = i;
     return b->last = i;
+}
+
+static uint32_t add_run (struct builder *b, struct group *g, uint32_t series, struct text extra)
+{
+    uint32_t i = (uint32_t)b->runs_n++;
+
+    GROW (b, b->runs, i, b->runs_cap, 64);
+    b->runs[i] = (struct run){ .series = series,
+                               .next = NONE,
+                               .extra = { arena_memdup (b->arena, extra.p, extra.n), extra.n } };
+    if (g->first_run == NONE)
+        g->first_run = i;
+    else
+        b->runs[g->last_run].next = i;
+    g->last_run = i;
+    g->runs_n++;
+    return i;
 }
 
 static void add_scalar (struct builder *b, uint32_t group, const struct event *e)
@@ -140,13 +174,8 @@ static void add_scalar (struct builder *b, uint32_t group, const struct event *e
     struct known_series *s = &b->series[i];
     struct point p = { .iter = e->iter, .time = e->time, .value = e->value };
 
-    if (s->run == UINT32_MAX || !text_equal (b->runs[s->run].extra, e->extra)) {
-        struct text extra = { arena_memdup (b->arena, e->extra.p, e->extra.n), e->extra.n };
-
-        GROW (b, b->runs, b->runs_n, b->runs_cap, 64);
-        b->runs[b->runs_n] = (struct run){ .series = i, .extra = extra };
-        s->run = (uint32_t)b->runs_n++;
-    }
+    if (s->run == NONE || !text_equal (b->runs[s->run].extra, e->extra))
+        s->run = add_run (b, &b->groups[group], i, e->extra);
     if (e->label.p)
         s->delta.label = e->label;
     GROW (b, b->points, b->points_n, b->points_cap, 512);
@@ -227,11 +256,40 @@ static int read_lines (struct builder *b, struct text body, struct error *err)
     return 0;
 }
 
-/* Bring the points of each run together, and the runs of each group. */
-static void pack_scalars (struct builder *b)
+/* The runs and series of a group, packed; `sorted` holds its points run by run. */
+static void pack_group (struct builder *b, const struct group *g, const struct point *sorted,
+                        struct event_group *out)
+{
+    struct batch_run *runs = arena_array (b->arena, struct batch_run, g->runs_n);
+    struct str body = { .arena = b->arena };
+    size_t n = 0;
+
+    for (uint32_t i = g->first_run; i != NONE; i = b->runs[i].next) {
+        const struct run *r = &b->runs[i];
+        const struct series_delta *d = &b->series[r->series].delta;
+
+        runs[n++] = (struct batch_run){ .metric = d->metric,
+                                        .variant = d->variant,
+                                        .extra = r->extra,
+                                        .points = sorted + r->at - r->n,
+                                        .n = r->n };
+        out->points += r->n;
+    }
+    batch_pack (&body, b->defaults->now, runs, n);
+    out->body = str_text (&body);
+    out->series = arena_array (b->arena, struct series_delta, g->series_n);
+    for (uint32_t i = g->first_series; i != NONE; i = b->series[i].next) {
+        struct series_delta *d = &out->series[out->series_n++];
+
+        *d = b->series[i].delta;
+        series_key (d->metric, d->variant, d->key);
+    }
+}
+
+/* Bring the points of each run together, in order of arrival. */
+static struct point *sort_points (struct builder *b)
 {
     struct point *sorted = arena_array (b->arena, struct point, b->points_n);
-    struct batch_run *runs = arena_array (b->arena, struct batch_run, b->runs_n);
     uint32_t at = 0;
 
     for (size_t i = 0; i < b->runs_n; i++) {
@@ -243,45 +301,19 @@ static void pack_scalars (struct builder *b)
 
         sorted[b->runs[m->run].at++] = (struct point){ .iter = m->iter, .time = m->time, .value = m->value };
     }
-    for (size_t g = 0; g < b->tasks.n; g++) {
-        struct event_group *out = &b->groups[g].out;
-        struct str body = { .arena = b->arena };
-        size_t n = 0;
-
-        for (size_t i = 0; i < b->runs_n; i++) {
-            const struct known_series *s = &b->series[b->runs[i].series];
-
-            if (s->group != g)
-                continue;
-            runs[n++] = (struct batch_run){ .metric = s->delta.metric,
-                                            .variant = s->delta.variant,
-                                            .extra = b->runs[i].extra,
-                                            .points = sorted + b->runs[i].at - b->runs[i].n,
-                                            .n = b->runs[i].n };
-            out->points += b->runs[i].n;
-        }
-        if (!n)
-            continue;
-        batch_pack (&body, b->defaults->now, runs, n);
-        out->body = str_text (&body);
-        out->series = arena_array (b->arena, struct series_delta, n);
-        for (size_t i = 0; i < b->series_n; i++) {
-            if (b->series[i].group == g) {
-                series_key (b->series[i].delta.metric, b->series[i].delta.variant, b->series[i].delta.key);
-                out->series[out->series_n++] = b->series[i].delta;
-            }
-        }
-    }
+    return sorted;
 }
 
 static void finish (struct builder *b, struct event_batch *ret)
 {
-    if (b->points_n)
-        pack_scalars (b);
+    struct point *sorted = sort_points (b);
+
     ret->groups = arena_array (b->arena, struct event_group, b->tasks.n);
     for (size_t i = 0; i < b->tasks.n; i++) {
         struct event_group *g = &b->groups[i].out;
 
+        if (b->groups[i].runs_n)
+            pack_group (b, &b->groups[i], sorted, g);
         if (g->logs_n)
             log_pack (b->arena, g->logs, g->logs_n, &g->parts, &g->parts_n);
         ret->groups[ret->n++] = *g;

@@ -16,8 +16,8 @@ struct event_row { /* a plot, image or vector */
 struct event_group { /* the events of one task or model */
     const char *task;
     bool model, allow_locked;
-    int64_t n;    /* events */
-    int64_t iter; /* greatest, for last_iteration; INT64_MIN when none counts */
+    int64_t n;        /* events */
+    int64_t iter;     /* greatest, for last_iteration; INT64_MIN when none counts */
     struct text body; /* store/series.h: batch body; points 0 = none */
     size_t points;
     struct series_delta *series;

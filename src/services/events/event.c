@@ -47,17 +47,20 @@ struct reading {
 
 struct known {
     const char *name;
-    size_t raw;  /* offset in struct reading where its JSON goes, 0 = nowhere */
-    bool kept;   /* also stays among the other members */
+    size_t raw; /* offset in struct reading where its JSON goes, 0 = nowhere */
+    bool kept;  /* also stays among the other members */
 };
 #define RAW(member) offsetof (struct reading, member)
 static const struct known known[] = {
-    { "value", RAW (value), false },     { "values", RAW (value), false },    { "iter", RAW (iter), false },
-    { "timestamp", RAW (time), false },  { "ts", RAW (ts), false },           { "metric", RAW (metric), false },
-    { "variant", RAW (variant), false }, { "level", RAW (level), true },      { "worker", RAW (worker), true },
-    { "msg", RAW (msg), true },          { "url", RAW (url), true },          { "key", RAW (key), true },
-    { "plot_str", RAW (plot), true },    { "model", RAW (model), true },      { "@timestamp", 0, false },
-    { "plot_len", 0, false },            { "source_urls", 0, false },
+    { "value", RAW (value), false },     { "values", RAW (value), false },
+    { "iter", RAW (iter), false },       { "timestamp", RAW (time), false },
+    { "ts", RAW (ts), false },           { "metric", RAW (metric), false },
+    { "variant", RAW (variant), false }, { "level", RAW (level), true },
+    { "worker", RAW (worker), true },    { "msg", RAW (msg), true },
+    { "url", RAW (url), true },          { "key", RAW (key), true },
+    { "plot_str", RAW (plot), true },    { "model", RAW (model), true },
+    { "@timestamp", 0, false },          { "plot_len", 0, false },
+    { "source_urls", 0, false },
 };
 
 /* A member's key matches `name`? Keys with escapes are compared unescaped. */
@@ -232,7 +235,8 @@ static void read_log (struct reading *r, struct text line, const struct event_de
     while (json_next (&it)) {
         struct reading one = { .arena = r->arena, .extra = { .arena = r->arena } };
 
-        if ((e->level.p && key_is (r->arena, it.key, "level")) || (e->msg.p && key_is (r->arena, it.key, "msg")) ||
+        if ((e->level.p && key_is (r->arena, it.key, "level")) ||
+            (e->msg.p && key_is (r->arena, it.key, "msg")) ||
             (e->worker.p && key_is (r->arena, it.key, "worker")))
             continue;
         take_member (&one, it.key, it.value);
@@ -273,7 +277,8 @@ int event_read (struct arena *a, struct text line, const struct event_defaults *
         r.e.key = string_of (a, r.key);
     if (!r.e.problem && r.e.type == EVENT_PLOT)
         r.e.plot = string_of (a, r.plot);
-    if (!r.e.problem && r.value.p && (r.e.type == EVENT_VECTOR || r.e.type == EVENT_IMAGE || r.e.type == EVENT_PLOT)) {
+    if (!r.e.problem && r.value.p &&
+        (r.e.type == EVENT_VECTOR || r.e.type == EVENT_IMAGE || r.e.type == EVENT_PLOT)) {
         str_puts (&r.extra, ",\"value\":");
         str_add_text (&r.extra, r.value);
         r.e.extra = str_text (&r.extra);

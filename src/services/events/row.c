@@ -75,7 +75,8 @@ static bool next_source (struct text *left, struct text *ret)
 {
     static const char word[] = "source";
 
-    for (const char *p = left->p, *end = left->p + left->n; (p = memmem (p, (size_t)(end - p), word, 6)); p++) {
+    for (const char *p = left->p, *end = left->p + left->n; (p = memmem (p, (size_t)(end - p), word, 6));
+         p++) {
         const char *q = p + 6, *from;
         char quote;
 

@@ -39,9 +39,14 @@ static enum member member_of (const char *k, size_t n)
         case 2:
             return key_is (k, "ts", 2) ? M_SLOW : M_OTHER;
         case 4:
-            return key_is (k, "type", 4) ? M_TYPE : key_is (k, "task", 4) ? M_TASK : key_is (k, "iter", 4) ? M_ITER : M_OTHER;
+            return key_is (k, "type", 4)   ? M_TYPE
+                   : key_is (k, "task", 4) ? M_TASK
+                   : key_is (k, "iter", 4) ? M_ITER
+                                           : M_OTHER;
         case 5:
-            return key_is (k, "value", 5) ? M_VALUE : key_is (k, "x_run", 5) || key_is (k, "model", 5) ? M_SLOW : M_OTHER;
+            return key_is (k, "value", 5)                             ? M_VALUE
+                   : key_is (k, "x_run", 5) || key_is (k, "model", 5) ? M_SLOW
+                                                                      : M_OTHER;
         case 6:
             return key_is (k, "metric", 6)   ? M_METRIC
                    : key_is (k, "worker", 6) ? M_WORKER

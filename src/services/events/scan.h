@@ -14,26 +14,26 @@
 #include <stdint.h>
 
 enum event_type { EVENT_SCALAR = 1, EVENT_VECTOR, EVENT_IMAGE, EVENT_PLOT, EVENT_LOG };
-const char *event_type_name (enum event_type t);        /* "training_stats_scalar" */
-enum event_type event_type_find (struct text name);     /* 0 = none; spaces count as '_' */
+const char *event_type_name (enum event_type t);    /* "training_stats_scalar" */
+enum event_type event_type_find (struct text name); /* 0 = none; spaces count as '_' */
 
 struct event {
     enum event_type type;
-    struct text task;            /* id of the task, or of the model */
+    struct text task; /* id of the task, or of the model */
     bool model, allow_locked;
     struct text metric, variant; /* "" when missing */
     struct text label;           /* x_axis_label or absent */
     int64_t iter;                /* SERIES_NO_ITER when missing or null */
     int64_t time;                /* ms */
     double value;                /* scalars; point_none () when missing or null */
-    struct text extra;           /* all other members, raw: "key":value,... worker and model_event among them */
+    struct text extra; /* all other members, raw: "key":value,... worker and model_event among them */
     /* log events: taken out of extra when they are strings */
     struct text level, worker, msg;
-    struct text run;             /* x_run, absent if not given, with */
-    int64_t offset;              /* x_offset */
-    struct text url, key;        /* images; also in extra */
-    struct text plot;            /* plot_str, unescaped */
-    const char *problem;         /* why it is refused (the key of errors_info), NULL = good */
+    struct text run;      /* x_run, absent if not given, with */
+    int64_t offset;       /* x_offset */
+    struct text url, key; /* images; also in extra */
+    struct text plot;     /* plot_str, unescaped */
+    const char *problem;  /* why it is refused (the key of errors_info), NULL = good */
 };
 
 struct event_defaults {
