@@ -241,11 +241,12 @@ int query_write_row (const struct query_source *src, struct query_plan *plan, st
 {
     struct write w = { src, joins };
     const struct query_entity *e = plan->e;
-    struct str raw = { .arena = src->arena }, *to = e->shape ? &raw : out;
+    bool shape = e->shape && src->version < e->shape_below;
+    struct str raw = { .arena = src->arena }, *to = shape ? &raw : out;
     const char *id = o && o->item ? row_str (r, 0, src->arena) : NULL;
     if (write_row (&w, plan, root, r, to, o && o->flags & QUERY_EX, err) < 0)
         return -1;
-    if (e->shape && e->shape (src, str_text (&raw), out, err) < 0)
+    if (shape && e->shape (src, str_text (&raw), out, err) < 0)
         return -1;
     if (!id)
         return 0;
