@@ -81,8 +81,8 @@ int doc_script (struct arena *a, struct text base, struct text in, struct text *
         const char *name;
         bool strip, object;
     } members[] = {
-        { "binary", true, false },     { "repository", true, false },  { "tag", true, false },
-        { "branch", true, false },     { "version_num", true, false }, { "entry_point", true, false },
+        { "binary", true, false },      { "repository", true, false },   { "tag", true, false },
+        { "branch", true, false },      { "version_num", true, false },  { "entry_point", true, false },
         { "working_dir", true, false }, { "requirements", false, true }, { "diff", false, false },
     };
     struct str over = { .arena = a };
@@ -118,17 +118,19 @@ struct artifact {
 
 static int artifact_of (struct arena *a, struct text in, struct artifact *ret, struct error *err)
 {
-    static const char *const names[]
-        = { "key",       "type",      "mode",         "uri", "hash", "content_size", "timestamp",
-            "type_data", "display_data", NULL };
+    static const char *const names[] = { "key",          "type",      "mode",      "uri",          "hash",
+                                         "content_size", "timestamp", "type_data", "display_data", NULL };
     struct str s = { .arena = a };
     if (json_kind (in) != JSON_OBJECT)
         return error_set (err, ERR_VALIDATION, "artifacts: each must be an object {key, type, ...}");
-    *ret = (struct artifact){ json_string (a, json_get (in, "key")), json_string (a, json_get (in, "mode")), { 0 } };
+    *ret = (struct artifact){ json_string (a, json_get (in, "key")),
+                              json_string (a, json_get (in, "mode")),
+                              { 0 } };
     if (!ret->key || !*ret->key)
         return error_set (err, ERR_VALIDATION, "artifacts: field 'key' is required");
     if (!json_string (a, json_get (in, "type")))
-        return error_set (err, ERR_VALIDATION, "artifacts: field 'type' of artifact '%s' is required", ret->key);
+        return error_set (err, ERR_VALIDATION, "artifacts: field 'type' of artifact '%s' is required",
+                          ret->key);
     ret->mode = ret->mode ? ret->mode : "output";
     if (strcmp (ret->mode, "output") && strcmp (ret->mode, "input"))
         return error_set (err, ERR_VALIDATION, "artifacts: mode of '%s' must be input or output", ret->key);
@@ -221,7 +223,8 @@ int doc_execution (struct arena *a, struct text base, struct text in, struct tex
     if (json_kind (in) != JSON_OBJECT)
         return error_set (err, ERR_VALIDATION, "execution: must be an object");
     struct text artifacts = json_get (in, "artifacts");
-    struct text out = doc_merge (a, base.p ? base : TEXT (DOC_EXECUTION), doc_set (a, in, "queue", (struct text){ 0 }));
+    struct text out =
+        doc_merge (a, base.p ? base : TEXT (DOC_EXECUTION), doc_set (a, in, "queue", (struct text){ 0 }));
     if (present (artifacts)) {
         struct text list;
         if (doc_artifacts (a, (struct text){ 0 }, artifacts, &list, err) < 0)
@@ -292,15 +295,16 @@ int doc_hyperparams (struct arena *a, struct text in, struct text *ret, struct e
         if (json_kind (sections.value) == JSON_NULL)
             continue;
         if (json_kind (sections.value) != JSON_OBJECT)
-            return error_set (err, ERR_DATA_VALIDATION, "hyperparams.%s: must be an object of parameters", section);
+            return error_set (err, ERR_DATA_VALIDATION, "hyperparams.%s: must be an object of parameters",
+                              section);
         json_put_key (&s, section);
         str_putc (&s, '{');
         struct json_iter it = json_iter (sections.value);
         while (json_next (&it)) {
             const char *name;
             struct text item;
-            if (check_key (a, "hyperparams", it.key, &name, err) < 0
-                || doc_item (a, "hyperparams", section, name, it.value, &item, err) < 0)
+            if (check_key (a, "hyperparams", it.key, &name, err) < 0 ||
+                doc_item (a, "hyperparams", section, name, it.value, &item, err) < 0)
                 return -1;
             json_put_key (&s, name);
             str_add_text (&s, item);
@@ -324,8 +328,8 @@ int doc_configuration (struct arena *a, struct text in, struct text *ret, struct
         struct text item;
         if (json_kind (it.value) == JSON_NULL)
             continue;
-        if (check_key (a, "configuration", it.key, &name, err) < 0
-            || doc_item (a, "configuration", NULL, name, it.value, &item, err) < 0)
+        if (check_key (a, "configuration", it.key, &name, err) < 0 ||
+            doc_item (a, "configuration", NULL, name, it.value, &item, err) < 0)
             return -1;
         json_put_key (&s, name);
         str_add_text (&s, item);
@@ -351,7 +355,8 @@ static int models_list (struct arena *a, const char *kind, struct text in, int64
             return error_set (err, ERR_VALIDATION, "models.%s: each item needs name and model", kind);
         struct json_iter members = json_iter (it.value);
         while (json_next (&members))
-            if (!text_is (members.key, "name") && !text_is (members.key, "model") && !text_is (members.key, "updated"))
+            if (!text_is (members.key, "name") && !text_is (members.key, "model") &&
+                !text_is (members.key, "updated"))
                 return unknown (err, "ModelItem", members.key);
         json_put_comma (&s);
         str_putc (&s, '{');
@@ -365,7 +370,8 @@ static int models_list (struct arena *a, const char *kind, struct text in, int64
     return 0;
 }
 
-int doc_models (struct arena *a, struct text base, struct text in, int64_t now, struct text *ret, struct error *err)
+int doc_models (struct arena *a, struct text base, struct text in, int64_t now, struct text *ret,
+                struct error *err)
 {
     struct text out = base.p ? base : TEXT (DOC_MODELS);
     if (json_kind (in) != JSON_OBJECT)
@@ -396,8 +402,8 @@ int doc_container (struct arena *a, struct text in, struct text *ret, struct err
     struct json_iter it = json_iter (in);
     while (json_next (&it)) {
         if (json_kind (it.value) != JSON_STRING && json_kind (it.value) != JSON_NULL)
-            return error_set (err, ERR_DATA_VALIDATION, "container.%.*s: must be a string or null", (int)it.key.n,
-                              it.key.p);
+            return error_set (err, ERR_DATA_VALIDATION, "container.%.*s: must be a string or null",
+                              (int)it.key.n, it.key.p);
         put_member (&s, it.key, it.value);
     }
     str_putc (&s, '}');

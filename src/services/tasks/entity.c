@@ -6,14 +6,16 @@
 #include "services/tasks/task.h"
 
 /* The column is "<company>/<id>": public tasks keep their events under the company they came from. */
-#define OWNER "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"
+#define OWNER       "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"
 #define DOC(column) "(SELECT x." column " FROM task_doc x WHERE x.task = e.n)"
-#define METRIC                                                                                                         \
-    "(SELECT CASE $3 WHEN 'min_value' THEN s.min WHEN 'min_value_iteration' THEN s.min_iter "                          \
-    "WHEN 'max_value' THEN s.max WHEN 'max_value_iteration' THEN s.max_iter WHEN 'first_value' THEN s.first "          \
-    "WHEN 'first_value_iteration' THEN s.first_iter WHEN 'mean_value' THEN s.mean WHEN 'count' THEN s.count "          \
-    "WHEN 'metric' THEN s.metric WHEN 'variant' THEN s.variant ELSE s.last END "                                       \
-    "FROM event_stream es JOIN series s ON s.stream = es.id "                                                          \
+#define METRIC                                                                                               \
+    "(SELECT CASE $3 WHEN 'min_value' THEN s.min WHEN 'min_value_iteration' THEN s.min_iter "                \
+    "WHEN 'max_value' THEN s.max WHEN 'max_value_iteration' THEN s.max_iter WHEN 'first_value' THEN "        \
+    "s.first "                                                                                               \
+    "WHEN 'first_value_iteration' THEN s.first_iter WHEN 'mean_value' THEN s.mean WHEN 'count' THEN "        \
+    "s.count "                                                                                               \
+    "WHEN 'metric' THEN s.metric WHEN 'variant' THEN s.variant ELSE s.last END "                             \
+    "FROM event_stream es JOIN series s ON s.stream = es.id "                                                \
     "WHERE es.task = e.id AND es.live = 1 AND s.key = $1 || $2 AND s.count > 0 AND s.hidden = 0)"
 
 static const char *owner (const struct query_source *src, struct rows *r, int col, const char **ret_id)
@@ -46,7 +48,10 @@ static int write_metric_stats (const struct query_source *src, struct rows *r, i
 }
 
 static const struct query_field fields[] = {
-    { .name = "id", .expr = "e.id", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED | QUERY_SEARCH },
+    { .name = "id",
+      .expr = "e.id",
+      .show = QUERY_TEXT,
+      .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED | QUERY_SEARCH },
     { .name = "company", .expr = "e.company", .show = QUERY_TEXT, .ops = QUERY_ORDER },
     { .name = "user", .expr = "e.user", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER },
     { .name = "name",
@@ -54,22 +59,37 @@ static const struct query_field fields[] = {
       .show = QUERY_TEXT,
       .ops = QUERY_PATTERN | QUERY_ORDER | QUERY_FILLED | QUERY_SEARCH },
     { .name = "type", .expr = "e.type", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED },
-    { .name = "status", .expr = "e.status", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED },
+    { .name = "status",
+      .expr = "e.status",
+      .show = QUERY_TEXT,
+      .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED },
     { .name = "status_reason", .expr = "e.status_reason", .show = QUERY_TEXT, .ops = QUERY_ORDER },
     { .name = "status_message", .expr = "e.status_message", .show = QUERY_TEXT, .ops = QUERY_ORDER },
-    { .name = "status_changed", .expr = "e.status_changed", .show = QUERY_TIME, .ops = QUERY_DATE | QUERY_ORDER },
-    { .name = "comment", .expr = "e.comment", .show = QUERY_TEXT, .ops = QUERY_PATTERN | QUERY_ORDER | QUERY_SEARCH },
+    { .name = "status_changed",
+      .expr = "e.status_changed",
+      .show = QUERY_TIME,
+      .ops = QUERY_DATE | QUERY_ORDER },
+    { .name = "comment",
+      .expr = "e.comment",
+      .show = QUERY_TEXT,
+      .ops = QUERY_PATTERN | QUERY_ORDER | QUERY_SEARCH },
     { .name = "report",
       .expr = DOC ("report"),
       .column = "d.report",
       .show = QUERY_TEXT,
       .ops = QUERY_PATTERN | QUERY_SEARCH | QUERY_HEAVY },
     { .name = "report_assets", .column = "d.report_assets", .show = QUERY_JSON, .ops = QUERY_HEAVY },
-    { .name = "created", .expr = "e.created", .show = QUERY_TIME, .ops = QUERY_RANGE | QUERY_ORDER | QUERY_FILLED },
+    { .name = "created",
+      .expr = "e.created",
+      .show = QUERY_TIME,
+      .ops = QUERY_RANGE | QUERY_ORDER | QUERY_FILLED },
     { .name = "started", .expr = "e.started", .show = QUERY_TIME, .ops = QUERY_RANGE | QUERY_ORDER },
     { .name = "completed", .expr = "e.completed", .show = QUERY_TIME, .ops = QUERY_RANGE | QUERY_ORDER },
     { .name = "published", .expr = "e.published", .show = QUERY_TIME, .ops = QUERY_ORDER },
-    { .name = "active_duration", .expr = "e.active_duration", .show = QUERY_INT, .ops = QUERY_RANGE | QUERY_ORDER },
+    { .name = "active_duration",
+      .expr = "e.active_duration",
+      .show = QUERY_INT,
+      .ops = QUERY_RANGE | QUERY_ORDER },
     { .name = "parent", .expr = "e.parent", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER },
     { .name = "project",
       .expr = "e.project",
@@ -78,7 +98,8 @@ static const struct query_field fields[] = {
       .ops = QUERY_LIST | QUERY_ORDER | QUERY_TREE },
     { .name = "output", .column = "d.output", .show = QUERY_JSON, .ops = QUERY_HEAVY },
     { .name = "execution",
-      .column = "CASE WHEN e.queue IS NULL THEN d.execution ELSE substr(d.execution, 1, length(d.execution) - 1) || "
+      .column = "CASE WHEN e.queue IS NULL THEN d.execution ELSE substr(d.execution, 1, length(d.execution) "
+                "- 1) || "
                 "',\"queue\":\"' || e.queue || '\"}' END",
       .show = QUERY_JSON,
       .ops = QUERY_HEAVY },
@@ -111,7 +132,11 @@ static const struct query_field fields[] = {
     { .name = "last_worker", .expr = "e.last_worker", .show = QUERY_TEXT, .ops = QUERY_ORDER },
     { .name = "last_worker_report", .expr = "e.last_worker_report", .show = QUERY_TIME, .ops = QUERY_ORDER },
     { .name = "last_metrics", .column = OWNER, .show = QUERY_JSON, .write = write_last_metrics },
-    { .name = "unique_metrics", .column = OWNER, .show = QUERY_JSON, .ops = QUERY_ASKED, .write = write_unique_metrics },
+    { .name = "unique_metrics",
+      .column = OWNER,
+      .show = QUERY_JSON,
+      .ops = QUERY_ASKED,
+      .write = write_unique_metrics },
     { .name = "metric_stats", .column = OWNER, .show = QUERY_JSON, .write = write_metric_stats },
     { .name = "hyperparams", .column = "d.hyperparams", .show = QUERY_JSON, .ops = QUERY_HEAVY },
     { .name = "configuration", .column = "d.configuration", .show = QUERY_JSON, .ops = QUERY_HEAVY },

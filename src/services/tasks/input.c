@@ -109,13 +109,15 @@ static struct text single_model (struct arena *a, struct text models, const char
     return doc_set (a, models.p ? models : TEXT ("{}"), kind, str_text (&s));
 }
 
-int task_input_modernize (struct call *c, struct task_input *in, const struct task_doc *stored, struct error *err)
+int task_input_modernize (struct call *c, struct task_input *in, const struct task_doc *stored,
+                          struct error *err)
 {
     struct arena *a = c->arena;
     struct text execution = in->execution, none = { 0 };
     (void)err;
     if (json_kind (execution) == JSON_OBJECT) {
-        struct text parameters = json_get (execution, "parameters"), desc = json_get (execution, "model_desc");
+        struct text parameters = json_get (execution, "parameters"),
+                    desc = json_get (execution, "model_desc");
         if (json_kind (parameters) == JSON_OBJECT && json_count (parameters) && !present (in->hyperparams))
             in->hyperparams = legacy_params (a, parameters, stored ? stored->hyperparams : none);
         if (json_kind (desc) == JSON_OBJECT && json_count (desc) && !present (in->configuration))
@@ -161,8 +163,8 @@ static int input_output (struct arena *a, const struct task_input *in, struct te
     return 0;
 }
 
-int task_input_doc (struct call *c, const struct task_input *in, const struct task_doc *stored, struct task_doc *ret,
-                    struct error *err)
+int task_input_doc (struct call *c, const struct task_input *in, const struct task_doc *stored,
+                    struct task_doc *ret, struct error *err)
 {
     struct arena *a = c->arena;
     struct task_doc none = { 0 };
@@ -181,7 +183,8 @@ int task_input_doc (struct call *c, const struct task_input *in, const struct ta
         };
     if (present (in->script) && doc_script (a, base->script, in->script, &ret->script, err) < 0)
         return -1;
-    if (present (in->execution) && doc_execution (a, base->execution, in->execution, &ret->execution, err) < 0)
+    if (present (in->execution) &&
+        doc_execution (a, base->execution, in->execution, &ret->execution, err) < 0)
         return -1;
     if (present (in->hyperparams) && doc_hyperparams (a, in->hyperparams, &ret->hyperparams, err) < 0)
         return -1;
@@ -193,7 +196,8 @@ int task_input_doc (struct call *c, const struct task_input *in, const struct ta
         return -1;
     if (present (in->runtime) && doc_runtime (a, in->runtime, &ret->runtime, err) < 0)
         return -1;
-    if ((present (in->output) || in->output_dest) && input_output (a, in, base->output, &ret->output, err) < 0)
+    if ((present (in->output) || in->output_dest) &&
+        input_output (a, in, base->output, &ret->output, err) < 0)
         return -1;
     return 0;
 }
@@ -221,7 +225,8 @@ int task_input_refs (struct call *c, const struct task_input *in, struct text mo
         struct error why = { 0 };
         if (project_check (c, in->project, true, &why) < 0) {
             if (why.code == ERR_INVALID_PROJECT_ID)
-                return error_set (err, ERR_FIELDS_VALUE, "expecting Project id: id=%s, field=project", in->project);
+                return error_set (err, ERR_FIELDS_VALUE, "expecting Project id: id=%s, field=project",
+                                  in->project);
             *err = why;
             return -1;
         }

@@ -4,11 +4,12 @@
 #include "services/tasks/task.h"
 
 /* -- the row */
-int task_facts_of (struct call *c, const char *id, bool public_too, struct task_facts *ret, enum task_status *ret_status,
-                   struct error *err)
+int task_facts_of (struct call *c, const char *id, bool public_too, struct task_facts *ret,
+                   enum task_status *ret_status, struct error *err)
 {
     cleanup_rows struct rows r = { 0 };
-    if (db_query (c->db, &sql_task_facts, &r, err, V_STR (id), V_STR (c->who.company), V_INT (public_too)) < 0)
+    if (db_query (c->db, &sql_task_facts, &r, err, V_STR (id), V_STR (c->who.company), V_INT (public_too)) <
+        0)
         return -1;
     int more = db_next (&r, err);
     if (more < 0)
@@ -57,17 +58,15 @@ static bool truth (struct text tags, const char *quoted)
 int task_insert (struct call *c, const struct task_row *row, const struct task_doc *d, struct error *err)
 {
     if (db_exec (c->db, &sql_task_add, err, V_STR (row->id), V_STR (c->who.company), V_STR (row->user),
-                 V_STR (row->name), V_STR (row->type), V_STR (row->comment), V_INT (c->now), V_STR (row->parent),
-                 V_STR (row->project), V_STR (row->queue), V_TEXT (row->tags), V_TEXT (row->system_tags),
-                 V_INT (truth (row->system_tags, "\"hidden\"")), V_INT (truth (row->system_tags, "\"archived\"")),
-                 V_STR (c->who.user))
-        < 0)
+                 V_STR (row->name), V_STR (row->type), V_STR (row->comment), V_INT (c->now),
+                 V_STR (row->parent), V_STR (row->project), V_STR (row->queue), V_TEXT (row->tags),
+                 V_TEXT (row->system_tags), V_INT (truth (row->system_tags, "\"hidden\"")),
+                 V_INT (truth (row->system_tags, "\"archived\"")), V_STR (c->who.user)) < 0)
         return -1;
     int64_t n = db_last_id (c->db);
     if (db_exec (c->db, &sql_task_doc_add, err, V_INT (n), V_TEXT (d->script), V_TEXT (d->execution),
                  V_TEXT (d->hyperparams), V_TEXT (d->configuration), V_TEXT (d->models), V_TEXT (d->output),
-                 V_TEXT (d->container), V_TEXT (d->runtime))
-        < 0)
+                 V_TEXT (d->container), V_TEXT (d->runtime)) < 0)
         return -1;
     struct task_doc side = { .hyperparams = d->hyperparams, .models = d->models };
     if (d->hyperparams.n > 2 || d->models.n > sizeof DOC_MODELS - 1)
@@ -79,8 +78,7 @@ int task_insert (struct call *c, const struct task_row *row, const struct task_d
 int task_set_system_tags (struct call *c, int64_t n, struct text tags, struct error *err)
 {
     return db_exec (c->db, &sql_task_set_system_tags, err, V_INT (n), V_TEXT (tags),
-                    V_INT (truth (tags, "\"hidden\"")), V_INT (truth (tags, "\"archived\"")))
-                   < 0
+                    V_INT (truth (tags, "\"hidden\"")), V_INT (truth (tags, "\"archived\""))) < 0
                ? -1
                : 0;
 }
@@ -97,9 +95,8 @@ struct tag_list task_system_tags (struct call *c, int64_t n)
 
 int task_changed (struct call *c, const struct task_facts *t, bool update, struct error *err)
 {
-    if (db_exec (c->db, update ? &sql_task_change_update : &sql_task_change, err, V_INT (t->n), V_INT (c->now),
-                 V_STR (c->who.user))
-        < 0)
+    if (db_exec (c->db, update ? &sql_task_change_update : &sql_task_change, err, V_INT (t->n),
+                 V_INT (c->now), V_STR (c->who.user)) < 0)
         return -1;
     call_ring (c, -1, "task/%s", t->id);
     return 0;
@@ -116,8 +113,9 @@ int task_doc_read (struct call *c, int64_t n, struct task_doc *ret, struct error
         return -1;
     if (!more)
         return error_set (err, ERR_INCONSISTENT, "task row %lld has no document", (long long)n);
-    struct text *const to[] = { &ret->script,  &ret->execution, &ret->hyperparams, &ret->configuration, &ret->models,
-                                &ret->output, &ret->container, &ret->runtime,     &ret->report,        &ret->report_assets };
+    struct text *const to[] = { &ret->script, &ret->execution,    &ret->hyperparams, &ret->configuration,
+                                &ret->models, &ret->output,       &ret->container,   &ret->runtime,
+                                &ret->report, &ret->report_assets };
     *ret = (struct task_doc){ 0 };
     for (int i = 0; i < 10; i++)
         *to[i] = row_copy (&r, i, c->arena);
@@ -131,8 +129,7 @@ static int save_param (struct call *c, int64_t n, const char *section, const cha
     struct str key = { .arena = c->arena };
     sortkey_add (&key, text_of (value ? value : ""));
     return db_exec (c->db, &sql_task_param_add, err, V_INT (n), V_STR (section), V_STR (name), V_STR (value),
-                    V_BLOB (str_text (&key)))
-                   < 0
+                    V_BLOB (str_text (&key))) < 0
                ? -1
                : 0;
 }
@@ -161,7 +158,8 @@ static int save_models (struct call *c, int64_t n, struct text models, struct er
         struct json_iter it = json_iter (json_get (models, kinds[k]));
         while (json_next (&it)) {
             const char *model = json_string (c->arena, json_get (it.value, "model"));
-            if (model && db_exec (c->db, &sql_task_model_add, err, V_INT (n), V_STR (kinds[k]), V_STR (model)) < 0)
+            if (model &&
+                db_exec (c->db, &sql_task_model_add, err, V_INT (n), V_STR (kinds[k]), V_STR (model)) < 0)
                 return -1;
         }
     }
@@ -172,16 +170,15 @@ int task_doc_save (struct call *c, int64_t n, const struct task_doc *d, struct e
 {
     if (db_exec (c->db, &sql_task_doc_set, err, V_INT (n), V_TEXT (d->script), V_TEXT (d->execution),
                  V_TEXT (d->hyperparams), V_TEXT (d->configuration), V_TEXT (d->models), V_TEXT (d->output),
-                 V_TEXT (d->container), V_INT (d->no_script), V_TEXT (d->runtime))
-        < 0)
+                 V_TEXT (d->container), V_INT (d->no_script), V_TEXT (d->runtime)) < 0)
         return -1;
     if (d->hyperparams.p && save_params (c, n, d->hyperparams, err) < 0)
         return -1;
     return d->models.p ? save_models (c, n, d->models, err) : 0;
 }
 
-int id_list_read (struct call *c, const struct sql *sql, struct id_list *ret, struct error *err, const struct value *v,
-                  size_t n)
+int id_list_read (struct call *c, const struct sql *sql, struct id_list *ret, struct error *err,
+                  const struct value *v, size_t n)
 {
     cleanup_rows struct rows r = { 0 };
     size_t cap = 0;
@@ -221,8 +218,8 @@ const char *task_name (struct call *c, const char *id)
 {
     struct error err = { 0 };
     cleanup_rows struct rows r = { 0 };
-    if (!id || db_query (c->db, &sql_task_name_of, &r, &err, V_STR (id), V_STR (c->who.company)) < 0
-        || db_next (&r, &err) <= 0)
+    if (!id || db_query (c->db, &sql_task_name_of, &r, &err, V_STR (id), V_STR (c->who.company)) < 0 ||
+        db_next (&r, &err) <= 0)
         return NULL;
     return row_str (&r, 0, c->arena);
 }
