@@ -1,0 +1,133 @@
+/* files.c - see files.h. */
+#include "services/files/files.h"
+
+#include "sql/sql.h"
+#include "store/job.h"
+#include "store/store.h"
+#include "wire/errors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* -- paths */
+static bool part_ok (const char *p, size_t n)
+{
+    return n > 0 && !(n == 1 && p[0] == '.') && !(n == 2 && p[0] == '.' && p[1] == '.');
+}
+
+static bool utf8_ok (const unsigned char *p, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t len = p[i] < 0x80 ? 1 : p[i] >= 0xf0 ? 4 : p[i] >= 0xe0 ? 3 : 2;
+
+        if (p[i] < 0x20 || p[i] == 0x7f || (p[i] >= 0x80 && p[i] < 0xc2) || p[i] > 0xf4 || len > n - i)
+            return false;
+        for (size_t j = 1; j < len; j++)
+            if ((p[i + j] & 0xc0) != 0x80)
+                return false;
+        i += len;
+    }
+    return true;
+}
+
+int file_path_take (struct arena *a, struct text sent, const char **ret, struct error *err)
+{
+    while (sent.n && *sent.p == '/')
+        sent = (struct text){ sent.p + 1, sent.n - 1 };
+    if (!sent.n)
+        return error_set (err, ERR_FIELDS_VALUE, "the path of the file is empty");
+    if (sent.n > FILE_PATH_MAX)
+        return error_set (err, ERR_FIELDS_VALUE, "the path of the file is longer than %d bytes",
+                          FILE_PATH_MAX);
+    if (!utf8_ok ((const unsigned char *)sent.p, sent.n))
+        return error_set (err, ERR_FIELDS_VALUE,
+                          "the path of the file holds a control character or is not UTF-8");
+    for (const char *p = sent.p, *end = sent.p + sent.n; p <= end;) {
+        const char *slash = p < end ? memchr (p, '/', (size_t)(end - p)) : NULL;
+        const char *stop = slash ? slash : end;
+
+        if (!part_ok (p, (size_t)(stop - p)))
+            return error_set (err, ERR_FIELDS_VALUE,
+                              "the path of the file has an empty part, \".\" or \"..\"");
+        p = stop + 1;
+    }
+    *ret = arena_text (a, sent);
+    return 0;
+}
+
+/* -- rows */
+int file_find (struct db *db, struct arena *a, const char *company, const char *path, struct file_row *ret,
+               struct error *err)
+{
+    cleanup_rows struct rows rows = { 0 };
+    int rc;
+
+    if (db_query (db, &sql_file_find, &rows, err, V_STR (company), V_STR (path)) < 0)
+        return -1;
+    if ((rc = db_next (&rows, err)) <= 0)
+        return rc;
+    *ret = (struct file_row){ .path = arena_strdup (a, path),
+                              .blob = row_str (&rows, 0, a),
+                              .size = row_int (&rows, 1),
+                              .sha256 = row_str (&rows, 2, a),
+                              .type = row_str (&rows, 3, a),
+                              .created = row_int (&rows, 4),
+                              .user = row_str (&rows, 5, a) };
+    return 1;
+}
+
+static int retire_blob (struct db *db, const char *company, const char *blob, int64_t now, struct error *err)
+{
+    char body[64];
+
+    snprintf (body, sizeof (body), "{\"blob\":\"%.32s\"}", blob);
+    return job_add (db, company, FILE_JOB_BLOB, text_of (body), now, err);
+}
+
+int file_put (struct db *db, const char *company, const struct file_row *row, struct error *err)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct file_row old;
+    int rc = file_find (db, a, company, row->path, &old, err);
+
+    if (rc < 0 || (rc == 1 && retire_blob (db, company, old.blob, row->created, err) < 0))
+        return -1;
+    return db_exec (db, &sql_file_put, err, V_STR (company), V_STR (row->path), V_STR (row->blob),
+                    V_INT (row->size), V_STR (row->sha256), V_STR (row->type), V_INT (row->created),
+                    V_STR (row->user)) < 0
+               ? -1
+               : 0;
+}
+
+int file_remove_row (struct db *db, const char *company, const char *path, int64_t now, struct error *err)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct file_row old;
+    int rc = file_find (db, a, company, path, &old, err);
+
+    if (rc <= 0)
+        return rc;
+    if (retire_blob (db, company, old.blob, now, err) < 0 ||
+        db_exec (db, &sql_file_remove, err, V_STR (company), V_STR (path)) < 0)
+        return -1;
+    return 1;
+}
+
+/* "folder/" up to, not including, "folder0": '0' is the character behind '/'. */
+int64_t file_remove_folder (struct db *db, const char *company, const char *folder, int64_t now,
+                            struct error *err)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct value from = V_STR (arena_printf (a, "%s/", folder)), to = V_STR (arena_printf (a, "%s0", folder));
+    cleanup_rows struct rows rows = { 0 };
+    int rc;
+
+    if (db_query (db, &sql_file_blobs_between, &rows, err, V_STR (company), from, to) < 0)
+        return -1;
+    while ((rc = db_next (&rows, err)) > 0)
+        if (retire_blob (db, company, row_str (&rows, 0, a), now, err) < 0)
+            return -1;
+    if (rc < 0)
+        return -1;
+    return db_exec (db, &sql_file_remove_between, err, V_STR (company), from, to);
+}

@@ -1,0 +1,42 @@
+/* files.h - the door of the files: what is stored under which path. A file is a row (company, path, size, sha256, type,
+ * created, user, blob); its bytes lie in a blob, named by our id, which server/ writes before the row and removes after
+ * it (a job row of kind "blob" says which). A client's path is only ever a key: it never becomes a file-system path.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct db;
+enum { FILE_PATH_MAX = 4096 };
+#define FILE_JOB_BLOB "blob" /* body: {"blob": "<id>"} */
+
+struct file_row {
+    const char *path;   /* without leading slashes */
+    const char *blob;   /* id */
+    const char *sha256; /* 64 hex digits */
+    const char *type;   /* content type */
+    const char *user;
+    int64_t size, created; /* ms */
+};
+
+/* A path as sent -> as stored: leading slashes gone, nothing decoded. 400/16 when it is empty, too long, not UTF-8 or
+ * has a control character, an empty part, "." or "..". */
+int file_path_take (struct arena *a, struct text sent, const char **ret, struct error *err) warn_unused;
+
+/* 1 found, 0 none, -1. Texts live in the arena. */
+int file_find (struct db *db, struct arena *a, const char *company, const char *path, struct file_row *ret,
+               struct error *err) warn_unused;
+
+/* New or in place of what was there; the old blob becomes a job. */
+int file_put (struct db *db, const char *company, const struct file_row *row, struct error *err) warn_unused;
+
+/* 1 removed, 0 none, -1. The blob becomes a job. */
+int file_remove_row (struct db *db, const char *company, const char *path, int64_t now,
+                     struct error *err) warn_unused;
+/* All files below "folder/"; returns how many, -1. */
+int64_t file_remove_folder (struct db *db, const char *company, const char *folder, int64_t now,
+                            struct error *err) warn_unused;
