@@ -1,0 +1,45 @@
+/* main.c - `stoker VERB ...`: finds the verb in the table and calls it. A verb is one file of this folder with
+ * `int <verb>_main (int argc, char **argv)` (argv[0] is the verb) and one row here. */
+#include "base/opt.h"
+#include "cli/verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct opt_verb verbs[] = {
+    { "server", "Run the server: API, pages, files.", server_main },
+    { 0 },
+};
+
+static const struct opt_verb *choose (int *argc, char ***argv)
+{
+    struct error err = { 0 };
+    const struct opt_verb *v;
+
+    if (*argc < 2 || !strcmp ((*argv)[1], "--help") || !strcmp ((*argv)[1], "-h") ||
+        !strcmp ((*argv)[1], "help")) {
+        printf ("stoker: experiment server, agent and command line in one program.\n\nusage: stoker VERB "
+                "[options]\n\n");
+        opt_verbs_help (verbs, stdout);
+        printf ("\n`stoker VERB --help` says more.\n");
+        return NULL;
+    }
+    if (!(v = opt_verb_find (verbs, (*argv)[1], &err)))
+        fprintf (stderr, "stoker: %s\n", err.text);
+    --*argc;
+    ++*argv;
+    return v;
+}
+
+int main (int argc, char **argv)
+{
+    int words = argc;
+    const struct opt_verb *v;
+
+    if (argc >= 2 && !strcmp (argv[1], "--version")) {
+        printf ("stoker %s\n", STOKER_VERSION);
+        return 0;
+    }
+    v = choose (&argc, &argv);
+    return v ? v->main (argc, argv) : words == argc ? 0 : 2;
+}

@@ -1,0 +1,116 @@
+/* server.c - `stoker server`. In: options, and STOKER_BOOTSTRAP_KEY / STOKER_BOOTSTRAP_ROLE, which are read once and
+ * taken out of the environment before anything else can see them. */
+#include "server/server.h"
+#include "base/home.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/path.h"
+#include "cli/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct opts {
+    const char *data, *log, *web_url, *api_url, *files_url;
+    struct opt_words listen, host, origin;
+    int64_t body_mb, threads;
+    bool print_login_link, sync_off;
+};
+static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
+static const struct opt_row rows[] = {
+    { OPT_TEXT, "data", 'd', offsetof (struct opts, data), .arg = "DIR",
+      .help = "data folder (default: $XDG_DATA_HOME/stoker; of root: /var/lib/stoker)" },
+    { OPT_EACH, "listen", 'l', offsetof (struct opts, listen), .arg = "ADDR:PORT[=web|api|files]",
+      .help = "listen here; may be repeated (default: 127.0.0.1:8080=web, :8008=api, :8081=files)" },
+    { OPT_EACH, "host", 0, offsetof (struct opts, host), .arg = "NAME",
+      .help = "a further name browsers may use while all addresses are loopback" },
+    { OPT_EACH, "cors-origin", 0, offsetof (struct opts, origin), .arg = "ORIGIN",
+      .help = "a page of this origin (https://host:port) may call the API" },
+    { OPT_TEXT, "web-url", 0, offsetof (struct opts, web_url), .arg = "URL",
+      .help = "how people reach the pages" },
+    { OPT_TEXT, "api-url", 0, offsetof (struct opts, api_url), .arg = "URL",
+      .help = "how clients reach the API" },
+    { OPT_TEXT, "files-url", 0, offsetof (struct opts, files_url), .arg = "URL",
+      .help = "how clients reach the files" },
+    { OPT_INT, "max-request-mb", 0, offsetof (struct opts, body_mb), .arg = "N", .least = 1, .most = 2047,
+      .help = "largest API request, inflated (default: 64); files have no such limit" },
+    { OPT_INT, "threads", 0, offsetof (struct opts, threads), .arg = "N", .least = 1, .most = 256,
+      .help = "worker threads (default: 6)" },
+    { OPT_TEXT, "log", 0, offsetof (struct opts, log), .arg = "LEVEL", .choices = levels,
+      .help = "debug, info, warn or error (default: info); debug has a line for each request" },
+    { OPT_FLAG, "print-login-link", 0, offsetof (struct opts, print_login_link),
+      .help = "print a link that logs the administrator's browser in, once" },
+    { OPT_FLAG, "unsafe-no-sync", 0, offsetof (struct opts, sync_off) },
+    { 0 },
+};
+static const struct opt_command command = {
+    .name = "server",
+    .about =
+        "Run the server: the API that ClearML clients speak, the pages, and the files, from one data folder.",
+    .rows = rows,
+    .more =
+        "At the first start an administrator's key is made and written to DIR/first-login, or taken from\n"
+        "STOKER_BOOTSTRAP_KEY=ACCESS:SECRET (with STOKER_BOOTSTRAP_ROLE, default admin). SIGTERM and Ctrl-C "
+        "finish\n"
+        "what is in work, then end.\n",
+};
+
+/* The variable's value, its bytes in the environment overwritten, so that /proc/self/environ has it no more. */
+static char *take_secret (struct arena *a, const char *name)
+{
+    char *value = getenv (name), *copy = arena_strdup (a, value);
+
+    if (value)
+        memset (value, 'x', strlen (value));
+    unsetenv (name);
+    return copy;
+}
+
+static const char *default_data (struct arena *a)
+{
+    const char *xdg = getenv ("XDG_DATA_HOME");
+
+    if (xdg && *xdg == '/')
+        return path_join (a, xdg, "stoker");
+    return geteuid () == 0 ? "/var/lib/stoker" : path_join (a, home_folder (a), ".local/share/stoker");
+}
+
+int server_main (int argc, char **argv)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct opts o = { 0 };
+    struct server_options so = { .bootstrap_key = take_secret (a, "STOKER_BOOTSTRAP_KEY"),
+                                 .bootstrap_role = take_secret (a, "STOKER_BOOTSTRAP_ROLE") };
+    struct error err = { 0 };
+    enum opt_result r = opt_parse (&command, argc, argv, &o, a, &err);
+
+    if (r != OPT_PARSED) {
+        if (r == OPT_FAILED)
+            fprintf (stderr, "stoker server: %s\n", err.text);
+        return r == OPT_FAILED ? 2 : 0;
+    }
+    for (int i = 0; o.log && levels[i]; i++)
+        if (!strcmp (levels[i], o.log))
+            log_set_level ((enum log_level)i);
+    so.data = o.data ? o.data : default_data (a);
+    so.listen = o.listen.v;
+    so.listen_n = o.listen.n;
+    so.hosts = o.host.v;
+    so.hosts_n = o.host.n;
+    so.origins = o.origin.v;
+    so.origins_n = o.origin.n;
+    so.web_url = o.web_url;
+    so.api_url = o.api_url;
+    so.files_url = o.files_url;
+    so.body_max = o.body_mb << 20;
+    so.threads = (int)o.threads;
+    so.print_login_link = o.print_login_link;
+    so.sync_off = o.sync_off;
+    if (server_run (&so, &err) < 0) {
+        fprintf (stderr, "stoker server: %s\n", err.text);
+        return 1;
+    }
+    return 0;
+}

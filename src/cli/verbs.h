@@ -1,0 +1,4 @@
+/* verbs.h - the verbs of main.c's table that have no header of their own. */
+#pragma once
+
+int server_main (int argc, char **argv);

@@ -1,0 +1,25 @@
+/* background.c - rows of background work (store.h: sweeper). The work itself belongs to the services. */
+#include "server/background.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/room.h"
+#include "services/auth/auth.h"
+
+static int flush_keys (struct db *db, int64_t budget_ms, void *arg, struct error *err)
+{
+    struct server *s = arg;
+
+    (void)budget_ms;
+    return auth_flush (s->auth, db, err);
+}
+
+static const struct sweeper rows[] = {
+    { "last use of keys", 30000, flush_keys, NULL },
+};
+
+void background_add (struct server *s)
+{
+    for (size_t i = 0; i < sizeof (rows) / sizeof (*rows); i++)
+        store_add_sweeper (s->store, &rows[i], s);
+}
