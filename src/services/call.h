@@ -14,9 +14,11 @@ struct db; /* store/store.h */
 
 struct identity {
     const char *company, *company_name, *user, *user_name, *role; /* NULL members: nobody is logged in */
-    const char *key;                                              /* access key, when Basic was used */
+    const char *key;     /* access key, of Basic or of what made the token; NULL for a page's session */
     const char *session; /* session id of the token, when Bearer or cookie was used */
     int64_t expires;     /* s since 1970 of the token, 0 = none */
+    bool cookie;         /* it came by cookie alone */
+    bool page;           /* the session of a page: its token is renewed while it is used */
 };
 
 enum call_effect {
@@ -26,7 +28,8 @@ enum call_effect {
     EFFECT_VOLATILE_PUT,
     EFFECT_VOLATILE_DROP,
     EFFECT_SWEEP,
-    EFFECT_FILES_DELETE
+    EFFECT_FILES_DELETE,
+    EFFECT_KEY_ADD
 };
 
 struct effect {

@@ -1,0 +1,242 @@
+/* calls.c - the calls of users: people as other people see them. */
+#include "api/users.api.h"
+#include "base/clock.h"
+#include "services/auth/auth.h"
+#include "sql/sql.h"
+#include "store/query.h"
+#include "store/store.h"
+
+static const struct query_field fields[] = {
+    { "id", .expr = "e.id", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED },
+    { "company", .expr = "e.company", .show = QUERY_TEXT, .ops = QUERY_ORDER },
+    { "name", .expr = "e.name", .show = QUERY_TEXT, .ops = QUERY_PATTERN | QUERY_ORDER | QUERY_SEARCH },
+    { "family_name", .expr = "e.family_name", .show = QUERY_TEXT, .ops = QUERY_ORDER },
+    { "given_name", .expr = "e.given_name", .show = QUERY_TEXT, .ops = QUERY_ORDER },
+    { "avatar", .expr = "e.avatar", .show = QUERY_TEXT, .ops = 0 },
+    { "created_in_version", .expr = "e.created_in_version", .show = QUERY_TEXT, .ops = QUERY_ORDER },
+    { "created", .expr = "e.created", .show = QUERY_TIME, .ops = QUERY_ORDER | QUERY_RANGE },
+    { "preferences", .expr = "e.preferences", .show = QUERY_JSON, .ops = QUERY_ASKED },
+    { .name = NULL },
+};
+static const struct query_entity user_entity = {
+    .name = "User",
+    .from = "user e",
+    .key = "e.n",
+    .company = "e.company",
+    .fields = fields,
+};
+
+static int find (struct call *c, unsigned flags, struct text *ret, struct error *err)
+{
+    struct query_source src = { .db = c->db,
+                                .arena = c->arena,
+                                .company = c->who.company,
+                                .version = c->version,
+                                .now = c->now,
+                                .volatiles = c->facts->volatiles };
+    struct query_options o = { .flags = flags | QUERY_OWN };
+    struct query_result found;
+
+    if (query_run (&src, &user_entity, c->body, &o, &found, err) < 0)
+        return -1;
+    *ret = found.items;
+    return 0;
+}
+
+int users_get_all (struct call *c, const struct users_get_all_in *in, struct users_get_all_out *out,
+                   struct error *err)
+{
+    (void)in;
+    return find (c, 0, &out->users, err);
+}
+
+int users_get_all_ex (struct call *c, const struct users_get_all_ex_in *in, struct users_get_all_ex_out *out,
+                      struct error *err)
+{
+    (void)in;
+    return find (c, QUERY_EX, &out->users, err);
+}
+
+/* -- one user -------------------------------------------------------------------------------------- */
+struct user {
+    const char *id, *name, *given_name, *family_name, *avatar, *role, *created_in_version, *company_name;
+    struct text preferences;
+    int64_t created;
+};
+
+static int user_get (struct call *c, const char *id, struct user *ret, struct error *err)
+{
+    cleanup_rows struct rows rows = { 0 };
+    int rc;
+
+    if (db_query (c->db, &sql_auth_user_get, &rows, err, V_STR (c->who.company), V_STR (id)) < 0 ||
+        (rc = db_next (&rows, err)) < 0)
+        return -1;
+    if (!rc)
+        return error_set (err, ERR_INVALID_USER_ID, "user %s: no such user", id);
+    *ret = (struct user){
+        .id = row_str (&rows, 0, c->arena),
+        .name = row_str (&rows, 1, c->arena),
+        .given_name = row_str (&rows, 2, c->arena),
+        .family_name = row_str (&rows, 3, c->arena),
+        .avatar = row_str (&rows, 4, c->arena),
+        .role = row_str (&rows, 5, c->arena),
+        .created = row_int (&rows, 6),
+        .created_in_version = row_str (&rows, 7, c->arena),
+        .company_name = row_str (&rows, 8, c->arena),
+        .preferences = row_copy (&rows, 9, c->arena),
+    };
+    return 0;
+}
+
+static void put (struct str *s, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    json_put_key (s, key);
+    json_put_string (s, value);
+}
+
+static struct text user_json (struct call *c, const struct user *u, bool self)
+{
+    struct str s = { .arena = c->arena };
+
+    str_putc (&s, '{');
+    put (&s, "id", u->id);
+    json_put_key (&s, "company");
+    if (self) {
+        str_putc (&s, '{');
+        put (&s, "id", c->who.company);
+        put (&s, "name", u->company_name);
+        str_putc (&s, '}');
+    } else {
+        json_put_string (&s, c->who.company);
+    }
+    put (&s, "name", u->name);
+    put (&s, "family_name", u->family_name);
+    put (&s, "given_name", u->given_name);
+    put (&s, "avatar", u->avatar);
+    put (&s, "created_in_version", u->created_in_version);
+    json_put_key (&s, "created");
+    str_putc (&s, '"');
+    clock_format (&s, u->created);
+    str_putc (&s, '"');
+    if (self)
+        put (&s, "role", c->who.role);
+    str_putc (&s, '}');
+    return str_text (&s);
+}
+
+int users_get_by_id (struct call *c, const struct users_get_by_id_in *in, struct users_get_by_id_out *out,
+                     struct error *err)
+{
+    struct user u;
+
+    if (user_get (c, in->user, &u, err) < 0)
+        return -1;
+    out->user = user_json (c, &u, false);
+    return 0;
+}
+
+int users_get_current_user (struct call *c, const struct users_get_current_user_in *in,
+                            struct users_get_current_user_out *out, struct error *err)
+{
+    struct user u;
+
+    (void)in;
+    if (user_get (c, c->who.user, &u, err) < 0)
+        return -1;
+    out->user = user_json (c, &u, true);
+    out->getting_started = TEXT ("{\"agentName\":\"clearml\",\"configure\":\"clearml-init\","
+                                 "\"install\":\"pip install clearml\",\"packageName\":\"clearml\"}");
+    out->settings = TEXT ("{\"max_download_items\":50000}");
+    return 0;
+}
+
+int users_update (struct call *c, const struct users_update_in *in, struct users_update_out *out,
+                  struct error *err)
+{
+    struct str fields_json = { .arena = c->arena };
+    int64_t n;
+
+    if (strcmp (in->user, c->who.user) != 0 && !auth_role_admin (c->who.role))
+        return error_set (err, ERR_NO_WRITE_PERMISSION, "user %s: only you or an administrator may change it",
+                          in->user);
+    if (in->has.name && !*in->name)
+        return error_set (err, ERR_VALIDATION, "field name: must not be empty");
+    n = db_exec (c->db, &sql_auth_user_update, err, V_STR (c->who.company), V_STR (in->user),
+                 V_STR (in->name), V_STR (in->given_name), V_STR (in->family_name), V_STR (in->avatar));
+    if (n < 0)
+        return -1;
+    if (!n)
+        return error_set (err, ERR_INVALID_USER_ID, "user %s: no such user", in->user);
+    str_putc (&fields_json, '{');
+    put (&fields_json, "name", in->name);
+    put (&fields_json, "given_name", in->given_name);
+    put (&fields_json, "family_name", in->family_name);
+    put (&fields_json, "avatar", in->avatar);
+    str_putc (&fields_json, '}');
+    out->fields = str_text (&fields_json);
+    out->updated = n;
+    out->has.updated = true;
+    return 0;
+}
+
+/* -- preferences ----------------------------------------------------------------------------------- */
+enum { PREFERENCES_MAX = 1 << 20 };
+
+int users_get_preferences (struct call *c, const struct users_get_preferences_in *in,
+                           struct users_get_preferences_out *out, struct error *err)
+{
+    struct user u;
+
+    (void)in;
+    if (user_get (c, c->who.user, &u, err) < 0)
+        return -1;
+    out->preferences = u.preferences;
+    return 0;
+}
+
+/* Objects are merged member by member; anything else replaces. Depth is bounded by the scanner. */
+static void merge (struct json_object *into, struct json_object *from)
+{
+    json_object_object_foreach (from, key, value)
+    {
+        struct json_object *old = NULL;
+
+        json_object_object_get_ex (into, key, &old);
+        if (json_object_is_type (old, json_type_object) && json_object_is_type (value, json_type_object))
+            merge (old, value);
+        else
+            json_object_object_add (into, key, json_object_get (value));
+    }
+}
+
+int users_set_preferences (struct call *c, const struct users_set_preferences_in *in,
+                           struct users_set_preferences_out *out, struct error *err)
+{
+    struct json_object *kept, *given;
+    struct text merged;
+    struct str s = { .arena = c->arena };
+    struct user u;
+
+    if (user_get (c, c->who.user, &u, err) < 0 || json_tree (c->arena, u.preferences, &kept, err) < 0 ||
+        json_tree (c->arena, in->preferences, &given, err) < 0)
+        return -1;
+    merge (kept, given);
+    merged = json_text (c->arena, kept);
+    if (merged.n > PREFERENCES_MAX)
+        return error_set (err, ERR_VALIDATION, "field preferences: more than %d bytes", PREFERENCES_MAX);
+    out->updated = db_exec (c->db, &sql_auth_user_set_preferences, err, V_STR (c->who.company),
+                            V_STR (c->who.user), V_TEXT (merged));
+    if (out->updated < 0)
+        return -1;
+    out->has.updated = true;
+    if (in->return_updated) {
+        str_puts (&s, "{\"preferences\":");
+        str_add_text (&s, merged);
+        str_putc (&s, '}');
+        out->fields = str_text (&s);
+    }
+    return 0;
+}
