@@ -1,0 +1,116 @@
+// Every read the pages make, as query hooks. Key = [action, body]; lists stay on screen while they are fetched again.
+import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { ApiError, call } from './call';
+import type { ImageEvent, MetricPage, PlotEvent, Project, Queue, ServerInfo, Task, Timeline, User, Worker } from './types';
+
+export const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      gcTime: 300_000,
+      refetchOnWindowFocus: true,
+      // Only a network failure is worth another try; a refusal stays a refusal.
+      retry: (n, e) => e instanceof ApiError && (e.code === 0 || e.code === 503) && n < 2,
+      retryDelay: (n) => 400 * 2 ** n + Math.random() * 200,
+    },
+  },
+});
+
+const LIST_FIELDS = [
+  'name', 'type', 'status', 'status_reason', 'status_message', 'status_changed', 'tags', 'system_tags', 'user.name', 'project.name', 'created', 'started', 'completed', 'last_update', 'active_duration',
+  'last_iteration', 'last_metrics', 'hyperparams', 'runtime.progress', 'execution.queue.name', 'comment', 'last_worker',
+];
+export const PAGE = 100;
+
+export const useUser = () => useQuery({ queryKey: ['users.get_current_user'], queryFn: ({ signal }) => call<{ user: User }>('users.get_current_user', {}, { signal }).then((d) => d.user), staleTime: 300_000 });
+export const useServerInfo = () => useQuery({ queryKey: ['server.info'], queryFn: ({ signal }) => call<ServerInfo>('server.info', {}, { signal }), staleTime: 300_000 });
+
+export function useProjects() {
+  return useQuery<Project[]>({
+    queryKey: ['projects.get_all_ex'],
+    queryFn: ({ signal }) => call<{ projects: Project[] }>('projects.get_all_ex', { include_stats: true, page: 0, page_size: 500, order_by: ['-last_update'] }, { signal }).then((d) => d.projects),
+    refetchInterval: 10_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The project a page is about; '*' is no project of the server. */
+export function useProject(id: string) {
+  return useQuery({
+    queryKey: ['projects.get_by_id', id],
+    queryFn: ({ signal }) => call<{ project: Project }>('projects.get_by_id', { project: id }, { signal }).then((d) => d.project),
+    enabled: id !== '*' && id !== '',
+    staleTime: 60_000,
+  });
+}
+
+export function useTasks(project: string, filter: Record<string, unknown>, order: string, live: boolean) {
+  const body = { ...filter, ...(project === '*' ? {} : { project: [project], include_subprojects: true }), order_by: [order], only_fields: LIST_FIELDS, page_size: PAGE };
+  return useInfiniteQuery({
+    queryKey: ['tasks.get_all_ex', body],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { ...body, page: pageParam }, { signal }).then((d) => d.tasks),
+    getNextPageParam: (last, pages) => (last.length === PAGE ? pages.length : undefined),
+    refetchInterval: (q) => (live && (q.state.data?.pages.length ?? 0) <= 5 ? 5_000 : false),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export const activeStatus = (s: string | undefined): boolean => s === 'in_progress' || s === 'queued' || s === 'publishing';
+
+export function useTask(id: string) {
+  return useQuery({
+    queryKey: ['task', id],
+    queryFn: ({ signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { id: [id], search_hidden: true }, { signal }).then((d) => {
+      const t = d.tasks[0];
+      if (!t) throw new ApiError('There is no task with this id', 404, 0, '', 'tasks.get_all_ex');
+      return t;
+    }),
+    refetchInterval: (q) => (activeStatus(q.state.data?.status) ? 2_000 : 15_000),
+  });
+}
+
+export function useTimeline(id: string, live: boolean) {
+  return useQuery({
+    queryKey: ['x_tasks.timeline', id],
+    queryFn: ({ signal }) => call<Timeline>('x_tasks.timeline', { task: id }, { signal }).catch((e: unknown) => {
+      // An older server has no such call: the page then draws what the task's own times say.
+      if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return null;
+      throw e;
+    }),
+    refetchInterval: live ? 2_000 : false,
+  });
+}
+
+export function usePlots(task: string, live: boolean) {
+  return useQuery({
+    queryKey: ['events.get_task_plots', task],
+    queryFn: ({ signal }) => call<{ plots: PlotEvent[] }>('events.get_task_plots', { task, iters: 1, no_scroll: true }, { signal, timeoutMs: 60_000 }).then((d) => d.plots),
+    refetchInterval: live ? 10_000 : false,
+  });
+}
+
+export function useImages(task: string, iters: number, live: boolean) {
+  return useQuery<ImageEvent[]>({
+    queryKey: ['events.debug_images', task, iters],
+    queryFn: ({ signal }) => call<MetricPage<ImageEvent>>('events.debug_images', { metrics: [{ task }], iters }, { signal }).then((d) => (d.metrics ?? []).flatMap((m) => m.iterations.flatMap((i) => i.events))),
+    refetchInterval: live ? 10_000 : false,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export const useQueues = () => useQuery<Queue[]>({ queryKey: ['queues.get_all_ex'], queryFn: ({ signal }) => call<{ queues: Queue[] }>('queues.get_all_ex', { page: 0, page_size: 500, order_by: ['name'] }, { signal }).then((d) => d.queues), refetchInterval: 5_000, placeholderData: keepPreviousData });
+export const useWorkers = () => useQuery<Worker[]>({ queryKey: ['workers.get_all'], queryFn: ({ signal }) => call<{ workers: Worker[] }>('workers.get_all', { last_seen: 3600 }, { signal }).then((d) => d.workers), refetchInterval: 5_000, placeholderData: keepPreviousData });
+
+/** Tasks by id with few fields, for lists that hold only ids (queues, workers). */
+export function useTasksById(ids: string[]) {
+  const key = [...new Set(ids)].sort();
+  return useQuery<Map<string, Task>>({
+    queryKey: ['tasks.by_id', key],
+    enabled: key.length > 0,
+    queryFn: ({ signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { id: key, only_fields: ['name', 'status', 'user.name', 'project.name', 'created', 'status_changed', 'runtime.progress', 'started', 'last_iteration'] }, { signal }).then((d) => new Map(d.tasks.map((t) => [t.id, t]))),
+    refetchInterval: 5_000,
+    placeholderData: keepPreviousData,
+  });
+}
+export type { PlotEvent };

@@ -1,0 +1,27 @@
+// Curves of a task: our min/max-true call where the server has it, else the reference's means.
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { fromHistogram, fromSeries, SINGLE, type Curve, type Histogram } from '../charts/curves';
+import { ApiError, call } from './call';
+import type { XSeries } from './types';
+
+let own: boolean | null = null;
+export interface Scalars { curves: Curve[]; singles: Curve[] }
+const split = (all: Curve[]): Scalars => ({ curves: all.filter((c) => c.x[0] !== SINGLE), singles: all.filter((c) => c.x[0] === SINGLE) });
+
+async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal): Promise<Scalars> {
+  if (key === 'iter' && own !== false) {
+    try {
+      const d = await call<{ series: XSeries[] }>('x_events.scalars', { task, samples: 500 }, { signal, timeoutMs: 60_000 });
+      own = true;
+      return split(d.series.map(fromSeries));
+    } catch (e) {
+      if (!(e instanceof ApiError) || e.code !== 404 || own === true) throw e;
+      own = false;
+    }
+  }
+  return split(fromHistogram(await call<Histogram>('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })));
+}
+
+export function useScalars(task: string, key: 'iter' | 'timestamp', live: boolean) {
+  return useQuery<Scalars>({ queryKey: ['scalars', task, key], queryFn: ({ signal }) => load(task, key, signal), refetchInterval: live ? 4_000 : false, staleTime: live ? 2_000 : 60_000, placeholderData: keepPreviousData });
+}

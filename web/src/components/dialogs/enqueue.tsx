@@ -1,0 +1,57 @@
+// Pick a queue; says whether anybody listens to it before and after.
+import { Button, Modal } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { enqueue, refusal } from '../../api/actions';
+import { ApiError, call } from '../../api/call';
+import { useQueues } from '../../api/queries';
+import type { Queue, Task } from '../../api/types';
+import { plural } from '../../lib/format';
+import { Failed } from '../states';
+import { toast, toastError } from '../toast';
+
+/** The queue new work goes to unless somebody picks another. */
+export function useDefaultQueue() {
+  return useQuery({ queryKey: ['queues.get_default'], queryFn: ({ signal }) => call<{ id?: string }>('queues.get_default', {}, { signal }).catch((e: unknown) => { if (e instanceof ApiError && e.code >= 400) return {} as { id?: string }; throw e; }), staleTime: 60_000 });
+}
+export function QueueSelect({ value, onChange, queues }: { value: string; onChange: (id: string) => void; queues: Queue[] }) {
+  const q = queues.find((x) => x.id === value);
+  return (
+    <label className="field"><span>Queue</span>
+      <select className="native" value={value} onChange={(e) => onChange(e.target.value)}>
+        {queues.map((x) => <option key={x.id} value={x.id}>{x.display_name || x.name}</option>)}
+      </select>
+      {q && <small className={q.workers?.length ? 'mut' : 'warnx'}>{q.workers?.length ? `${plural(q.workers.length, 'worker')} listening, ${q.entries?.length ?? 0} waiting` : 'No worker listens to this queue: the task will wait until one does.'}</small>}
+    </label>
+  );
+}
+export function useQueuePick() {
+  const queues = useQueues();
+  const def = useDefaultQueue();
+  const [pick, setPick] = useState<string | null>(null);
+  const list = queues.data ?? [];
+  const value = pick ?? (list.some((q) => q.id === def.data?.id) ? (def.data?.id ?? '') : (list[0]?.id ?? ''));
+  return { queues, list, value, setPick };
+}
+
+export function EnqueueDialog({ tasks, close }: { tasks: Task[]; close: () => void }) {
+  const { queues, list, value, setPick } = useQueuePick();
+  const [busy, setBusy] = useState(false);
+  const fit = tasks.filter((t) => refusal('enqueue', t) === null);
+  const go = async (): Promise<void> => {
+    setBusy(true);
+    const name = list.find((q) => q.id === value)?.name ?? 'the queue';
+    let done = 0;
+    for (const t of fit) {
+      try { await enqueue(t, value); done++; } catch (e) { toastError(`${t.name ?? t.id} was not enqueued`, e); }
+    }
+    if (done) toast(done === 1 ? `${fit[0]?.name ?? 'Task'} waits in ${name}` : `${done} tasks wait in ${name}`);
+    close();
+  };
+  return (
+    <Modal opened onClose={close} lockScroll={false} title={tasks.length === 1 ? `Enqueue ${tasks[0]?.name ?? ''}` : `Enqueue ${plural(fit.length, 'task')}`} size={440} closeButtonProps={{ 'aria-label': 'Close' }}>
+      {queues.error && !queues.data ? <Failed what="The queues could not be loaded" error={queues.error} retry={() => void queues.refetch()} /> : list.length === 0 && queues.data ? <p className="tx2">There is no queue yet. Make one on the Queues page.</p> : <QueueSelect value={value} onChange={setPick} queues={list} />}
+      <div className="dfoot"><Button onClick={close}>Cancel</Button><Button variant="filled" data-autofocus disabled={!value || busy || fit.length === 0} onClick={() => { void go(); }}>Enqueue</Button></div>
+    </Modal>
+  );
+}

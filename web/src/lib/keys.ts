@@ -1,0 +1,27 @@
+// Keys of the page: single letters and two-letter paths (g p), never while typing or inside a dialog.
+import { useEffect } from 'react';
+
+export type Keymap = Record<string, (e: KeyboardEvent) => void>;
+
+const typing = (t: EventTarget | null): boolean => t instanceof HTMLElement && (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName)) && !(t instanceof HTMLInputElement && /^(checkbox|radio|button|range)$/.test(t.type));
+let pending = '';
+let pendingAt = 0;
+
+/** Binds keys while the component is mounted. Names: 'j', '?', '/', 'g p', 'Escape', 'mod+k'. */
+export function useKeys(map: Keymap, on = true): void {
+  useEffect(() => {
+    if (!on) return;
+    const press = (e: KeyboardEvent): void => {
+      if (e.defaultPrevented || e.isComposing) return;
+      const mod = e.ctrlKey || e.metaKey;
+      const name = mod ? `mod+${e.key.toLowerCase()}` : e.altKey ? `alt+${e.key}` : e.key;
+      if (!mod && (typing(e.target) || document.querySelector('[role="dialog"][aria-modal="true"]'))) return;
+      const two = pending && Date.now() - pendingAt < 1200 ? `${pending} ${name}` : '';
+      const f = (two && map[two]) || map[name];
+      if (f) { e.preventDefault(); pending = ''; f(e); return; }
+      if (!mod && e.key.length === 1 && Object.keys(map).some((k) => k.startsWith(`${name} `))) { pending = name; pendingAt = Date.now(); }
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, [map, on]);
+}

@@ -1,0 +1,72 @@
+// The task page: head with state, reason and actions, tabs below. Tabs that need charts or logs come in their own chunks.
+import { lazy, Suspense, useEffect, useMemo, useRef } from 'react';
+import { useProjects, useTask } from '../../api/queries';
+import type { Task } from '../../api/types';
+import { ErrorBoundary } from '../../components/errors';
+import { Shell } from '../../components/shell';
+import { Failed, LoadingCards } from '../../components/states';
+import { showDialog } from '../../components/dialogs/store';
+import { useKeys } from '../../lib/keys';
+import { metricsOf, shortId, statusOf } from '../../lib/task';
+import { Link, navigate, TABS, taskPath, type Tab } from '../../router';
+import { projectCrumbs } from '../projects/projects';
+import { TaskHead } from './head';
+import './task.css';
+
+const views: Record<Tab, ReturnType<typeof lazy<(p: { task: Task }) => React.ReactNode>>> = {
+  summary: lazy(() => import('./summary')),
+  execution: lazy(() => import('./execution')),
+  config: lazy(() => import('./config')),
+  artifacts: lazy(() => import('./artifacts')),
+  console: lazy(() => import('./console')),
+  scalars: lazy(() => import('./scalars')),
+  plots: lazy(() => import('./plots')),
+  images: lazy(() => import('./images')),
+  info: lazy(() => import('./info')),
+};
+const LABEL: Record<Tab, string> = { summary: 'Summary', execution: 'Execution', config: 'Config', artifacts: 'Artifacts', console: 'Console', scalars: 'Scalars', plots: 'Plots', images: 'Images', info: 'Info' };
+
+function count(t: Task, tab: Tab): number {
+  if (tab === 'config') return Object.values(t.hyperparams ?? {}).reduce((a, s) => a + Object.keys(s).length, 0) + Object.keys(t.configuration ?? {}).length;
+  if (tab === 'artifacts') return (t.execution?.artifacts?.length ?? 0) + (t.models?.input?.length ?? 0) + (t.models?.output?.length ?? 0);
+  if (tab === 'scalars') return metricsOf(t, true).length;
+  return 0;
+}
+function Tabs({ t, project, on }: { t: Task; project: string; on: Tab }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' }), [on]);
+  return (
+    <nav className="ptabs" aria-label="Task" ref={box}>
+      {TABS.map((tab) => { const n = count(t, tab); return <Link key={tab} to={taskPath(project, t.id, tab)} aria-current={tab === on ? 'page' : undefined}>{LABEL[tab]}{n > 0 && <span className="n">{n}</span>}{tab === 'console' && statusOf(t) === 'failed' && <i className="errdot" title="The task failed" />}</Link>; })}
+    </nav>
+  );
+}
+
+export default function TaskPage({ project, id, tab }: { project: string; id: string; tab: Tab }) {
+  const q = useTask(id);
+  const projects = useProjects();
+  const t = q.data;
+  const real = t?.project?.id;
+  // "*" and moved tasks: the address follows the task's own project.
+  useEffect(() => { if (real && real !== project) navigate(taskPath(real, id, tab) + location.search + location.hash, { replace: true }); }, [real, project, id, tab]);
+  useKeys(useMemo(() => ({
+    ...Object.fromEntries(TABS.map((name, i) => [String(i + 1), () => navigate(taskPath(project, id, name))])),
+    n: () => { if (t) showDialog({ kind: 'clone', task: t }); },
+  }), [project, id, t]));
+  const all = projects.data ?? [];
+  const name = all.find((p) => p.id === (real ?? project))?.name ?? t?.project?.name;
+  const crumbs = [...(name ? projectCrumbs(all, name) : [{ label: 'Projects', to: '/projects' }]), { label: t?.name ?? shortId(id) }];
+  const View = views[tab];
+  return (
+    <Shell nav="projects" title={t?.name ?? 'Task'} crumbs={crumbs}>
+      <div className={`page task tab-${tab}`}>
+        {t ? (
+          <>
+            <div className="thead"><TaskHead task={t} /><Tabs t={t} project={project} on={tab} /></div>
+            <ErrorBoundary key={tab} what={`The ${LABEL[tab].toLowerCase()}`}><Suspense fallback={<div className="body"><LoadingCards n={4} /></div>}><View task={t} /></Suspense></ErrorBoundary>
+          </>
+        ) : q.error ? <Failed what="This task could not be loaded" error={q.error} retry={() => void q.refetch()} /> : <div className="body"><LoadingCards n={4} /></div>}
+      </div>
+    </Shell>
+  );
+}

@@ -1,0 +1,53 @@
+// The stage bar: queued, environment, running … with how long each took; widths on a log scale so that short stages stay visible.
+import { useEffect, useState } from 'react';
+import type { Stage, Task, Timeline } from '../../api/types';
+import { formatClock, formatDate, formatDuration, parseTime } from '../../lib/format';
+import { statusOf } from '../../lib/task';
+
+/** What an older server's task says of its own times. */
+function fromTask(t: Task): Stage[] {
+  const created = parseTime(t.created), started = parseTime(t.started), ended = parseTime(t.completed), changed = parseTime(t.status_changed);
+  const s = statusOf(t);
+  if (s === 'queued') return [{ name: 'queued', started: changed }];
+  if (!Number.isFinite(started)) return [];
+  const out: Stage[] = [];
+  if (t.execution?.queue && Number.isFinite(created) && started > created) out.push({ name: 'before start', started: created, ended: started });
+  out.push({ name: 'running', started, ended: s === 'running' || s === 'stopping' ? null : Number.isFinite(ended) ? ended : changed, ok: s !== 'failed' });
+  return out;
+}
+function tone(st: Stage): string {
+  if (st.ok === false) return 'x';
+  const n = st.name.toLowerCase();
+  if (/queue|wait/.test(n)) return 'q';
+  if (/run|train|exec|start/.test(n)) return 'r';
+  if (/env|pack|install|python/.test(n)) return 'e';
+  return 'p';
+}
+const title = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1).replace(/_/g, ' ');
+
+export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
+  const stages = (data?.stages.length ? data.stages : fromTask(t)).filter((s) => s.started);
+  const live = stages.some((s) => !s.ended) && (t.status === 'in_progress' || t.status === 'queued');
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!live) return;
+    const id = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(id);
+  }, [live]);
+  if (stages.length === 0) return null;
+  const ms = (s: Stage): number => Math.max(0, (s.ended ?? now) - (s.started ?? now));
+  return (
+    <section className="card tl" aria-label="Stage timeline">
+      <div className="tlh"><h2>Timeline</h2><span className="mut">{formatDuration(stages.reduce((a, s) => a + ms(s), 0))} in all<span className="hide-s"> · widths on a log scale</span></span></div>
+      <div className="tlbar">
+        {stages.map((s, i) => (
+          <div key={i} className={`seg seg-${tone(s)}`} style={{ flexGrow: 1 + Math.log2(1 + ms(s) / 1000) }} title={[s.detail, formatDate(s.started ?? NaN)].filter(Boolean).join('\n')}>
+            <i />
+            <div className="sl"><b>{title(s.name)}</b><span className="num-s">{formatDuration(ms(s))}</span></div>
+            <small className="cut">{formatClock(s.started ?? 0)}{s.ok === false ? ' · failed' : ''}{s.detail ? ` · ${s.detail}` : ''}</small>
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,50 @@
+// Which columns a task table shows: metrics and parameters found in the loaded rows, with a first choice that needs no setting up.
+import { useMemo, useState } from 'react';
+import type { Task } from '../../api/types';
+import { metricsOf, paramsOf, rankMetric } from '../../lib/task';
+
+export interface Columns { metrics: string[]; params: string[] }
+export interface Found { metrics: Array<{ key: string; hash: string; count: number }>; params: Array<{ key: string; differs: boolean; count: number }> }
+
+/** Everything that could be a column. Metrics by how many tasks have them, then by interest; parameters that differ first. */
+export function findColumns(tasks: Task[]): Found {
+  const metrics = new Map<string, { hash: string; count: number }>();
+  const params = new Map<string, { values: Set<string>; count: number }>();
+  for (const t of tasks) {
+    for (const m of metricsOf(t)) {
+      const e = metrics.get(m.key) ?? { hash: m.hash, count: 0 };
+      e.count++;
+      metrics.set(m.key, e);
+    }
+    for (const [k, v] of paramsOf(t)) {
+      const e = params.get(k) ?? { values: new Set<string>(), count: 0 };
+      e.values.add(v);
+      e.count++;
+      params.set(k, e);
+    }
+  }
+  const byInterest = (a: { key: string; count: number }, b: { key: string; count: number }): number =>
+    Math.round(Math.log2(b.count / a.count)) || rankMetric(a.key) - rankMetric(b.key) || (a.key < b.key ? -1 : 1);
+  return {
+    metrics: [...metrics].map(([key, m]) => ({ key, ...m })).sort(byInterest),
+    params: [...params].map(([key, p]) => ({ key, differs: p.values.size > 1 || p.count < tasks.length, count: p.count })).sort((a, b) => Number(b.differs) - Number(a.differs) || b.count - a.count || (a.key < b.key ? -1 : 1)),
+  };
+}
+export const firstChoice = (f: Found): Columns => ({ metrics: f.metrics.slice(0, 3).map((m) => m.key), params: f.params.filter((p) => p.differs).slice(0, 3).map((p) => p.key) });
+
+/** The columns of a project's table, kept in this browser once the user has changed them. */
+export function useColumns(project: string, found: Found): [Columns, (c: Columns | null) => void] {
+  const key = `stoker-columns-${project}`;
+  const [own, setOwn] = useState<Columns | null>(() => {
+    try {
+      const v = JSON.parse(localStorage.getItem(key) ?? 'null') as Columns | null;
+      return v && Array.isArray(v.metrics) && Array.isArray(v.params) ? v : null;
+    } catch { return null; }
+  });
+  const set = (c: Columns | null): void => {
+    setOwn(c);
+    try { if (c) localStorage.setItem(key, JSON.stringify(c)); else localStorage.removeItem(key); } catch { /* not kept */ }
+  };
+  const auto = useMemo(() => firstChoice(found), [found]);
+  return [own ?? auto, set];
+}

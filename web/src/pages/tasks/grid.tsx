@@ -1,0 +1,116 @@
+// The task table: header with sorting, virtual rows, roving focus; cards on a phone. Rows are always 32 px (cards 85 px).
+import { Checkbox } from '@mantine/core';
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useCallback, useEffect, useMemo, useRef, useState, type CSSProperties } from 'react';
+import { useKeys } from '../../lib/keys';
+import { useNarrow } from '../../lib/media';
+import { betterIs } from '../../lib/task';
+import { navigate, taskPath } from '../../router';
+import type { Columns, Found } from './columns';
+import { TaskCard, TaskRow, type RowView } from './row';
+
+export interface GridProps {
+  rows: RowView[]; cols: Columns; found: Found; order: string; setOrder: (o: string) => void; wide: boolean; total: number | null;
+  selected: Set<string>; setSelected: (s: Set<string>) => void; more: boolean; loadMore: () => void;
+}
+const ROW = 32, CARD = 85;
+
+/** For each metric column the task with the best value among the rows on hand; finite numbers only, and only where there is a choice. */
+export function bestOf(rows: RowView[], metrics: string[]): Map<string, string> {
+  const out = new Map<string, string>();
+  for (const k of metrics) {
+    const low = betterIs(k) === 'min';
+    let id = '', best = NaN, n = 0;
+    for (const r of rows) {
+      const v = r.metrics.get(k)?.value;
+      if (v === null || v === undefined || !Number.isFinite(v)) continue;
+      n++;
+      if (id === '' || (low ? v < best : v > best)) { id = r.task.id; best = v; }
+    }
+    if (n > 1) out.set(k, id);
+  }
+  return out;
+}
+
+function Head({ label, field, order, setOrder, cls = '', note, tip }: { label: string; field: string | null; order: string; setOrder: (o: string) => void; cls?: string; note?: string; tip?: string }) {
+  const desc = order === `-${field}`, on = desc || order === field;
+  const inner = <><span className="cut">{label}</span>{note && <small title={note === 'max' ? 'higher is better' : 'lower is better'}>{note}</small>}{on && (desc ? <IconArrowDown size={13} stroke={2} /> : <IconArrowUp size={13} stroke={2} />)}</>;
+  return <div role="columnheader" className={`c ${cls}${on ? ' sort' : ''}`} title={tip} aria-sort={on ? (desc ? 'descending' : 'ascending') : undefined}>{field ? <button type="button" onClick={() => setOrder(desc ? field : `-${field}`)}>{inner}</button> : inner}</div>;
+}
+
+export function TaskGrid(p: GridProps) {
+  const { rows, cols, selected, setSelected } = p;
+  const narrow = useNarrow();
+  const box = useRef<HTMLDivElement>(null);
+  const [cur, setCur] = useState(0);
+  const anchor = useRef<number>(0);
+  const best = useMemo(() => bestOf(rows, cols.metrics), [rows, cols.metrics]);
+  const size = narrow ? CARD : ROW;
+  const virt = useVirtualizer({ count: rows.length, getScrollElement: () => box.current, estimateSize: () => size, overscan: 12, scrollPaddingStart: 32 });
+  useEffect(() => virt.measure(), [size, virt]);
+  const items = virt.getVirtualItems();
+  const lastShown = items[items.length - 1]?.index ?? 0;
+  useEffect(() => { if (p.more && lastShown >= rows.length - 20) p.loadMore(); }, [lastShown, rows.length, p.more]); // eslint-disable-line
+
+  const pick = useCallback((id: string, range: boolean): void => {
+    const i = rows.findIndex((r) => r.task.id === id);
+    const next = new Set(selected);
+    if (range) for (let k = Math.min(anchor.current, i); k <= Math.max(anchor.current, i); k++) { const t = rows[k]; if (t) next.add(t.task.id); }
+    else if (next.has(id)) next.delete(id); else next.add(id);
+    anchor.current = i;
+    setSelected(next);
+  }, [rows, selected, setSelected]);
+
+  const focusRow = useCallback((i: number): void => {
+    const k = Math.max(0, Math.min(rows.length - 1, i));
+    setCur(k);
+    virt.scrollToIndex(k);
+    requestAnimationFrame(() => requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-index="${k}"]`)?.focus({ preventScroll: true })));
+  }, [rows.length, virt]);
+  const keys = useMemo(() => {
+    const at = (): RowView | undefined => rows[cur];
+    const open = (): void => { const r = at(); if (r) navigate(taskPath(r.task.project?.id ?? '*', r.task.id)); };
+    const inGrid = (): boolean => !!box.current?.contains(document.activeElement);
+    const step = (d: number) => (): void => focusRow(inGrid() ? cur + d : cur);
+    const toggle = (): void => { const r = at(); if (r) pick(r.task.id, false); };
+    return { j: step(1), k: step(-1), ArrowDown: step(1), ArrowUp: step(-1), PageDown: step(15), PageUp: step(-15), Home: () => focusRow(0), End: () => focusRow(rows.length - 1), o: open, x: toggle, ' ': toggle };
+  }, [rows, cur, focusRow, pick]);
+  useKeys(keys, rows.length > 0);
+
+  if (narrow) {
+    return (
+      <div className="gridwrap" ref={box}>
+        <div className="cards" role="list" aria-label="Tasks" style={{ height: virt.getTotalSize() }}>
+          {items.map((v) => { const r = rows[v.index]; return r && <TaskCard key={r.task.id} view={r} cols={cols} best={best} top={v.start} showProject={p.wide} />; })}
+        </div>
+      </div>
+    );
+  }
+  const template = ['36px', 'minmax(248px, 1.2fr)', 'minmax(216px, .8fr)', ...(p.wide ? ['minmax(110px, .5fr)'] : []), ...cols.metrics.map(() => '112px'), ...cols.params.map((k) => `${Math.min(124, Math.max(64, 24 + k.length * 7))}px`), '84px', '92px', '84px'].join(' ');
+  const min = 36 + 248 + 216 + (p.wide ? 110 : 0) + cols.metrics.length * 112 + cols.params.reduce((a, k) => a + Math.min(124, Math.max(64, 24 + k.length * 7)), 0) + 84 + 92 + 84 + 8;
+  const hash = new Map(p.found.metrics.map((m) => [m.key, m.hash]));
+  const all = rows.length > 0 && rows.every((r) => selected.has(r.task.id));
+  return (
+    <div className="gridwrap" ref={box}>
+      <div className="grid" role="grid" aria-rowcount={(p.total ?? rows.length) + 1} aria-label="Tasks" aria-multiselectable style={{ '--cols': template, minWidth: min } as CSSProperties}>
+        <div role="rowgroup" className="thg">
+          <div role="row" aria-rowindex={1} className="tr th">
+            <div role="columnheader" className="c chk"><Checkbox checked={all} indeterminate={!all && selected.size > 0} onChange={() => setSelected(all ? new Set() : new Set(rows.map((r) => r.task.id)))} aria-label="Select all shown" /></div>
+            <Head label="Name" field="name" order={p.order} setOrder={p.setOrder} cls="hname" />
+            <Head label="Status" field="status" order={p.order} setOrder={p.setOrder} />
+            {p.wide && <Head label="Project" field={null} order={p.order} setOrder={p.setOrder} />}
+            {cols.metrics.map((k) => <Head key={k} label={k} field={hash.has(k) ? `last_metrics.${hash.get(k)}.value` : null} order={p.order} setOrder={p.setOrder} cls="num" note={betterIs(k)} tip={k} />)}
+            {cols.params.map((k, i) => <Head key={k} label={k.split('/').pop() ?? k} field={null} order={p.order} setOrder={p.setOrder} cls={`num${i === 0 ? ' p1' : ''}`} tip={k} />)}
+            <Head label="Started" field="started" order={p.order} setOrder={p.setOrder} />
+            <Head label="Duration" field="active_duration" order={p.order} setOrder={p.setOrder} cls="num" />
+            <Head label="User" field={null} order={p.order} setOrder={p.setOrder} />
+          </div>
+        </div>
+        <div role="rowgroup" className="vrows" style={{ height: virt.getTotalSize() }}>
+          {items.map((v) => { const r = rows[v.index]; return r && <TaskRow key={r.task.id} view={r} index={v.index} cols={cols} best={best} selected={selected.has(r.task.id)} current={v.index === Math.min(cur, rows.length - 1)} wide={p.wide} top={v.start} height={ROW} onSelect={pick} onFocus={setCur} />; })}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+// The two lines above the table: query box with keys, filter and column menus, chips of what is filtered, counts.
+import { Checkbox, Menu, Switch } from '@mantine/core';
+import { IconColumns3, IconDownload, IconFilter, IconSearch, IconX } from '@tabler/icons-react';
+import { useEffect, useRef, useState, type RefObject } from 'react';
+import { I, IconBtn, StatusBadge } from '../../components/bits';
+import { parseQuery, removeToken, setToken } from '../../lib/query';
+import type { Status } from '../../lib/task';
+import type { Columns, Found } from './columns';
+
+/** Typing does not ask the server at every letter: the query follows 250 ms after the last. */
+export function QueryBox({ value, onChange, box }: { value: string; onChange: (v: string) => void; box: RefObject<HTMLInputElement | null> }) {
+  const [text, setText] = useState(value);
+  const sent = useRef(value);
+  useEffect(() => { if (value !== sent.current) { sent.current = value; setText(value); } }, [value]);
+  useEffect(() => {
+    if (text === sent.current) return;
+    const t = setTimeout(() => { sent.current = text; onChange(text); }, 250);
+    return () => clearTimeout(t);
+  }, [text, onChange]);
+  const clear = (): void => { setText(''); };
+  return (
+    <div className="query" role="search">
+      <IconSearch size={15} stroke={1.6} />
+      <input ref={box} className="mono" value={text} onChange={(e) => setText(e.target.value)} spellCheck={false} aria-label="Filter tasks" placeholder="words, status:failed, tag:a,b, !tag:old, user:me"
+        onKeyDown={(e) => { if (e.key === 'Escape') { if (text) clear(); else e.currentTarget.blur(); } }} />
+      {text && <button type="button" aria-label="Clear the filter" onClick={clear}><IconX size={14} stroke={1.8} /></button>}
+      <kbd>/</kbd>
+    </div>
+  );
+}
+
+const STATUSES: Status[] = ['running', 'queued', 'completed', 'failed', 'aborted', 'published', 'draft'];
+export function FilterMenu({ value, onChange, tags }: { value: string; onChange: (v: string) => void; tags: string[] }) {
+  const q = parseQuery(value);
+  const has = (key: string): string[] => q.tokens.find((t) => t.key === key && !t.not)?.values ?? [];
+  const flip = (key: string, v: string): void => {
+    const old = has(key);
+    onChange(setToken(value, key, old.includes(v) ? old.filter((x) => x !== v) : [...old, v]));
+  };
+  return (
+    <Menu closeOnItemClick={false} position="bottom-start" width={220}>
+      <Menu.Target><button type="button" className="chip add"><IconFilter size={14} stroke={1.6} />Filter</button></Menu.Target>
+      <Menu.Dropdown mah={420} className="fmenu">
+        <Menu.Label>Status</Menu.Label>
+        {STATUSES.map((s) => <Menu.Item key={s} role="menuitemcheckbox" aria-checked={has('status').includes(s)} rightSection={has('status').includes(s) ? '✓' : null} onClick={() => flip('status', s)}><StatusBadge s={s} /></Menu.Item>)}
+        {tags.length > 0 && <Menu.Label>Tag, among those loaded</Menu.Label>}
+        {tags.slice(0, 12).map((g) => <Menu.Item key={g} role="menuitemcheckbox" aria-checked={has('tag').includes(g)} rightSection={has('tag').includes(g) ? '✓' : null} onClick={() => flip('tag', g)}>{g}</Menu.Item>)}
+        <Menu.Divider />
+        <Menu.Item role="menuitemcheckbox" aria-checked={has('user').includes('me')} rightSection={has('user').includes('me') ? '✓' : null} onClick={() => flip('user', 'me')}>Mine</Menu.Item>
+        <Menu.Item role="menuitemcheckbox" aria-checked={has('archived').includes('yes')} rightSection={has('archived').includes('yes') ? '✓' : null} onClick={() => flip('archived', 'yes')}>Archived</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+export function Chips({ value, onChange }: { value: string; onChange: (v: string) => void }) {
+  const q = parseQuery(value);
+  if (q.tokens.length === 0) return null;
+  return (
+    <>
+      {q.tokens.map((t) => <span key={t.raw} className="chip">{t.key[0]?.toUpperCase() + t.key.slice(1)} <b>{t.not ? 'is not' : t.values.length > 1 ? 'any of' : 'is'}</b> {t.values.join(', ')}<button type="button" aria-label={`Remove ${t.key} filter`} onClick={() => onChange(removeToken(value, t))}><IconX size={12} stroke={2} /></button></span>)}
+      <button type="button" className="chip lnk" onClick={() => onChange(q.words)}>Clear all</button>
+    </>
+  );
+}
+export function ColumnMenu({ cols, found, set }: { cols: Columns; found: Found; set: (c: Columns | null) => void }) {
+  const flip = (kind: keyof Columns, k: string): void => set({ ...cols, [kind]: cols[kind].includes(k) ? cols[kind].filter((x) => x !== k) : [...cols[kind], k] });
+  const list = (kind: keyof Columns, keys: string[]) => keys.map((k) => <Menu.Item key={k} role="menuitemcheckbox" aria-checked={cols[kind].includes(k)} onClick={() => flip(kind, k)}><span className="colpick neutral"><Checkbox component="span" tabIndex={-1} checked={cols[kind].includes(k)} readOnly aria-hidden />{k}</span></Menu.Item>);
+  return (
+    <Menu closeOnItemClick={false} position="bottom-end" width={280}>
+      <Menu.Target><IconBtn label="Columns"><IconColumns3 {...I} /></IconBtn></Menu.Target>
+      <Menu.Dropdown mah={460} className="fmenu">
+        <Menu.Label>Metrics</Menu.Label>
+        {found.metrics.length ? list('metrics', found.metrics.slice(0, 60).map((m) => m.key)) : <Menu.Label>none reported yet</Menu.Label>}
+        <Menu.Label>Parameters</Menu.Label>
+        {found.params.length ? list('params', found.params.slice(0, 100).map((p) => p.key)) : <Menu.Label>none recorded yet</Menu.Label>}
+        <Menu.Divider />
+        <Menu.Item onClick={() => set(null)}>Choose for me</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+export function TableTools(p: { value: string; onChange: (v: string) => void; box: RefObject<HTMLInputElement | null>; cols: Columns; found: Found; setCols: (c: Columns | null) => void; exportCsv: () => void }) {
+  return (
+    <div className="tool">
+      <QueryBox value={p.value} onChange={p.onChange} box={p.box} />
+      <div className="grp">
+        <ColumnMenu cols={p.cols} found={p.found} set={p.setCols} />
+        <IconBtn label="Export the shown rows as CSV" onClick={p.exportCsv}><IconDownload {...I} /></IconBtn>
+      </div>
+    </div>
+  );
+}
+export function LiveSwitch({ live, setLive }: { live: boolean; setLive: (v: boolean) => void }) {
+  return <Switch className="hide-s" label="Auto-update" checked={live} onChange={(e) => setLive(e.currentTarget.checked)} />;
+}
