@@ -93,6 +93,8 @@ static void add_cookie (struct api *a, struct http_answer *answer)
 {
     const char *token = a->call.set_cookie, *format;
 
+    if (!token && a->rc == 0 && a->call.who.cookie)
+        token = auth_cookie_renew (a->http->arena, &a->server->facts, &a->call.who, clock_now ());
     if (!token || a->rc < 0)
         return;
     format =

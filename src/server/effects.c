@@ -1,5 +1,6 @@
 /* effects.c - what a handler asked for, done after its commit. On the thread that committed: nothing here may block. */
 #include "server/room.h"
+#include "services/auth/auth.h"
 
 void effects_run (struct server *s, const struct effect *e)
 {
@@ -19,8 +20,12 @@ void effects_run (struct server *s, const struct effect *e)
                 break;
             case EFFECT_REVOKE_SESSION:
             case EFFECT_REVOKE_KEY:
+            case EFFECT_KEY_ADD:
+                auth_effect (s->auth, e);
+                break;
             case EFFECT_FILES_DELETE:
-                break; /* TODO(integration) */
+                files_delete_later (s, e->key);
+                break;
         }
     }
 }

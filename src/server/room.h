@@ -89,4 +89,6 @@ void asset_start (struct server *s, struct http_request *r);
 
 /* -- files.c */
 int files_open (struct server *s, struct error *err) warn_unused; /* folders, left-overs of a crash */
+/* The files service no longer needs what a url or path of ours names (after a commit; from any thread). */
+void files_delete_later (struct server *s, const char *url);
 void files_start (struct server *s, struct http_request *r, struct text path);

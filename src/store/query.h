@@ -81,8 +81,9 @@ struct query_entity {
     bool name_reveals;      /* a name filter, too, lifts `hidden` */
     const struct query_field *fields; /* ends with a NULL name */
     const struct query_ref *refs;     /* ends with a NULL path; NULL = none */
-    int (*shape) (const struct query_source *src, struct text doc, struct str *out,
-                  struct error *err); /* last touch on each full document (old clients), or NULL */
+    /* last touch on documents for clients that ask for versions below `shape_below` (0: never) */
+    int (*shape) (const struct query_source *src, struct text doc, struct str *out, struct error *err);
+    int shape_below;
 };
 
 /* On whose behalf. */
@@ -90,7 +91,8 @@ struct query_source {
     struct db *db;
     struct arena *arena;
     const char *company;
-    int version; /* requested, major * 1000 + minor */
+    int version;   /* requested, major * 1000 + minor */
+    bool bare_nan; /* NaN may go out bare */
     int64_t now;
     struct volatile_store *volatiles; /* scroll positions; NULL = no scrolling */
 };

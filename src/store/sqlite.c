@@ -3,6 +3,7 @@
  *
  * A statement in use (a row loop whose body asks the same question) gets a second copy that lives as long as its rows.
  */
+#include "store/query.h"
 #include "store/sqlite.h"
 
 #include "base/log.h"
@@ -137,7 +138,7 @@ int db_open (const char *path, enum connection_kind kind, bool sync_off, struct 
         db_close (db);
         return -1;
     }
-    if (set_up (db, kind, sync_off, err) < 0) {
+    if (query_register (db->handle, err) < 0 || set_up (db, kind, sync_off, err) < 0) {
         error_wrap (err, "open %s", path);
         db_close (db);
         return -1;

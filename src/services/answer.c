@@ -1,0 +1,210 @@
+/* answer.c - see answer.h. */
+#include "services/answer.h"
+
+#include "base/clock.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+struct query_source call_source (const struct call *c)
+{
+    return (struct query_source){
+        .db = c->db,
+        .arena = c->arena,
+        .company = c->who.company ? c->who.company : "",
+        .version = c->version,
+        .bare_nan = c->bare_nan,
+        .now = c->now,
+        .volatiles = c->facts ? c->facts->volatiles : NULL,
+    };
+}
+
+/* -- fields */
+void fields_open (struct call *c, struct str *s)
+{
+    *s = (struct str){ .arena = c->arena };
+    str_putc (s, '{');
+}
+
+void fields_str (struct str *s, const char *name, const char *v)
+{
+    json_put_key (s, name);
+    json_put_string (s, v);
+}
+
+void fields_json (struct str *s, const char *name, struct text v)
+{
+    json_put_key (s, name);
+    str_add_text (s, v.p ? v : TEXT ("null"));
+}
+
+void fields_time (struct str *s, const char *name, int64_t us)
+{
+    json_put_key (s, name);
+    str_putc (s, '"');
+    clock_format_us (s, us);
+    str_putc (s, '"');
+}
+
+struct text fields_close (struct str *s)
+{
+    str_putc (s, '}');
+    return str_text (s);
+}
+
+/* -- many */
+void many_open (struct many *m, struct call *c)
+{
+    *m = (struct many){ c, { .arena = c->arena }, { .arena = c->arena } };
+    str_putc (&m->succeeded, '[');
+    str_putc (&m->failed, '[');
+}
+
+void many_success (struct many *m, const char *id)
+{
+    json_put_comma (&m->succeeded);
+    str_putc (&m->succeeded, '{');
+    fields_str (&m->succeeded, "id", id);
+}
+
+void many_end (struct many *m)
+{
+    str_putc (&m->succeeded, '}');
+}
+
+void many_failure (struct many *m, const char *id, const struct error *err)
+{
+    int code = err->code ? err->code : ERR_INTERNAL;
+    struct str *s = &m->failed;
+    json_put_comma (s);
+    str_putc (s, '{');
+    fields_str (s, "id", id);
+    str_addf (s, ",\"error\":{\"codes\":[%d,%d]", WIRE_STATUS (code), WIRE_SUBCODE (code));
+    fields_str (s, "msg", err->text);
+    str_puts (s, ",\"data\":{}}}");
+}
+
+void many_close (struct many *m, struct text *ret_succeeded, struct text *ret_failed)
+{
+    str_putc (&m->succeeded, ']');
+    str_putc (&m->failed, ']');
+    *ret_succeeded = str_text (&m->succeeded);
+    *ret_failed = str_text (&m->failed);
+}
+
+/* -- tags */
+int tags_check (const char *const *v, size_t n, const char *field, struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!v[i] || !strncmp (v[i], "__$", 3))
+            return error_set (err, ERR_FIELDS_VALUE,
+                              "%s: unsupported tag prefix: '%s' may not start with '__$'", field,
+                              v[i] ? v[i] : "null");
+    return 0;
+}
+
+void tags_add (struct arena *a, struct tag_list *l, const char *tag)
+{
+    size_t at = 0;
+    while (at < l->n && strcmp (l->v[at], tag) < 0)
+        at++;
+    if (at < l->n && !strcmp (l->v[at], tag))
+        return;
+    if (!(l->n & (l->n + 1))) { /* full at 0, 1, 3, 7 ... */
+        const char **v = arena_array (a, const char *, (l->n + 1) * 2);
+        if (l->n)
+            memcpy (v, l->v, l->n * sizeof *v);
+        l->v = v;
+    }
+    memmove (&l->v[at + 1], &l->v[at], (l->n - at) * sizeof *l->v);
+    l->v[at] = tag;
+    l->n++;
+}
+
+struct tag_list tags_read (struct arena *a, struct text json)
+{
+    struct tag_list l = { 0 };
+    struct json_iter it = json_iter (json);
+    while (json_next (&it)) {
+        const char *tag = json_string (a, it.value);
+        if (tag)
+            tags_add (a, &l, tag);
+    }
+    return l;
+}
+
+bool tags_have (const struct tag_list *l, const char *tag)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!strcmp (l->v[i], tag))
+            return true;
+    return false;
+}
+
+bool tags_remove (struct tag_list *l, const char *tag)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!strcmp (l->v[i], tag)) {
+            memmove (&l->v[i], &l->v[i + 1], (l->n - i - 1) * sizeof *l->v);
+            l->n--;
+            return true;
+        }
+    return false;
+}
+
+struct text tags_write (struct arena *a, const struct tag_list *l)
+{
+    struct str s = { .arena = a };
+    str_putc (&s, '[');
+    for (size_t i = 0; i < l->n; i++) {
+        json_put_comma (&s);
+        json_put_string (&s, l->v[i]);
+    }
+    str_putc (&s, ']');
+    return str_text (&s);
+}
+
+struct text tags_of (struct arena *a, const char *const *v, size_t n)
+{
+    struct tag_list l = { 0 };
+    for (size_t i = 0; i < n; i++)
+        if (v[i])
+            tags_add (a, &l, v[i]);
+    return tags_write (a, &l);
+}
+
+void tags_split (struct arena *a, const struct tag_list *all, const char *const *system, bool annotations,
+                 struct tag_list *ret_tags, struct tag_list *ret_system)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const char *name = all->v[i] + (all->v[i][0] == '-');
+        bool is_system = annotations && !strncasecmp (name, "annotat", 7);
+        for (size_t k = 0; system[k] && !is_system; k++)
+            is_system = !strcmp (system[k], name);
+        tags_add (a, is_system ? ret_system : ret_tags, all->v[i]);
+    }
+}
+
+/* -- names */
+const char *strip (struct arena *a, const char *s)
+{
+    size_t n = strlen (s);
+    while (n && isspace ((unsigned char)s[n - 1]))
+        n--;
+    while (n && isspace ((unsigned char)*s))
+        s++, n--;
+    return arena_strndup (a, s, n);
+}
+
+int name_check (struct call *c, const char *what, const char *name, const char **ret, struct error *err)
+{
+    const char *s = strip (c->arena, name ? name : "");
+    size_t letters = 0;
+    for (const char *p = s; *p; p++)
+        letters += ((unsigned char)*p & 0xc0) != 0x80;
+    if (letters < 3)
+        return error_set (err, ERR_DATA_VALIDATION, "%s name must have at least 3 characters: '%s' has %zu",
+                          what, s, letters);
+    *ret = s;
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* answer.h - what handlers of several services write alike: the echo of changed fields, lists of successes and
+ * failures, tags. */
+#pragma once
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "services/call.h"
+#include "store/query.h"
+
+/* The query language on behalf of this call. */
+struct query_source call_source (const struct call *c);
+
+/* -- the `fields` of an answer: {"status":"queued",...}; start with fields_open, end with fields_close */
+void fields_open (struct call *c, struct str *s);
+void fields_str (struct str *s, const char *name, const char *v); /* NULL writes null */
+void fields_json (struct str *s, const char *name, struct text v);
+void fields_time (struct str *s, const char *name, int64_t us); /* microseconds, as answers to writes have */
+struct text fields_close (struct str *s);
+
+/* -- {succeeded: [...], failed: [...]} of the _many calls */
+struct many {
+    struct call *c;
+    struct str succeeded, failed;
+};
+void many_open (struct many *m, struct call *c);
+/* Start the item of a success: {"id":...; the caller adds members with fields_* on m->succeeded, then many_end. */
+void many_success (struct many *m, const char *id);
+void many_end (struct many *m);
+void many_failure (struct many *m, const char *id, const struct error *err);
+void many_close (struct many *m, struct text *ret_succeeded, struct text *ret_failed);
+
+/* -- tags: lists of strings, kept as sorted JSON text without repeats */
+struct tag_list {
+    const char **v;
+    size_t n;
+};
+/* of a request; 400/16 for "__$..." */
+int tags_check (const char *const *v, size_t n, const char *field, struct error *err) warn_unused;
+struct tag_list tags_read (struct arena *a, struct text json);
+void tags_add (struct arena *a, struct tag_list *l, const char *tag); /* keeps it sorted, no repeats */
+bool tags_remove (struct tag_list *l, const char *tag);
+bool tags_have (const struct tag_list *l, const char *tag);
+struct text tags_write (struct arena *a, const struct tag_list *l);
+struct text tags_of (struct arena *a, const char *const *v, size_t n); /* check, sort, write in one */
+/* Clients below 2.3 know only `tags`: those that are the system's (`system`, NULL-terminated; "annotat..." when
+ * annotations) move to system_tags; "-x" forms count as x. */
+void tags_split (struct arena *a, const struct tag_list *all, const char *const *system, bool annotations,
+                 struct tag_list *ret_tags, struct tag_list *ret_system);
+
+/* Names of objects: stripped, at least 3 characters, else 400/800 naming `what`. */
+int name_check (struct call *c, const char *what, const char *name, const char **ret,
+                struct error *err) warn_unused;
+const char *strip (struct arena *a, const char *s);
