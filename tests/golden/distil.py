@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""distil.py FOLDER [NAME...] - make tests/golden/<name>.jsonl of recorded exchanges between real clients and a server.
+
+In: FOLDER/<name>.jsonl, one exchange a line: seq, service (api|files), method, path, query, req_headers, req_body, status,
+resp_body (ids, tokens and keys are already stand-ins there). Out, one line an exchange in order of arrival:
+
+    {"method", "path", "query"?, "auth"?: basic|bearer, "headers"?, "body"?, "upload"?, "status", "subcode"?,
+     "shape"?: number of the answer's shape, "learn"?: {name: place in the answer's data}}
+
+and a first line {"shapes": [...]}. What stays of an answer is codes, names of fields and their types; of a request what
+the server needs to go the same way. Ids that a server makes become {{id7}}: `learn` says in which answer to find them.
+Long texts of requests are cut, because nothing depends on them.
+
+A shape: "s" text, "num", "b", "n" null; {"field": shape}; ["list", count, [distinct shapes of items]].
+"""
+import json
+import pathlib
+import re
+import sys
+
+OUT = pathlib.Path(__file__).resolve().parent
+NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "01p-sdk-post-method",
+         "05-trains-sdk"]
+ID = re.compile(r"[0-9a-f]{32}")
+FIXED = {"d1bd92a3b039400cbafc60a7a5b1e52b"}  # the default company: the same everywhere
+HEADERS = ("x-clearml-worker", "x-trains-worker", "x-clearml-client", "x-trains-client", "content-type")
+LONG = 100
+UPLOAD_NAME = re.compile(rb'name="([^"]*)"')
+
+
+def shape_of(value):
+    if isinstance(value, dict):
+        return {k: shape_of(v) for k, v in value.items()}
+    if isinstance(value, list):
+        kinds = []
+        for item in value:
+            shape = shape_of(item)
+            if shape not in kinds:
+                kinds.append(shape)
+        return ["list", len(value), kinds]
+    if isinstance(value, bool):
+        return "b"
+    return "n" if value is None else "s" if isinstance(value, str) else "num"
+
+
+def shorten(value, key=""):
+    """Cut what is only content: plots, console lines, differences, package lists."""
+    if isinstance(value, dict):
+        return {k: shorten(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [shorten(v, key) for v in value]
+    if key == "plot_str":
+        return '{"data": [], "layout": {}}'
+    if isinstance(value, str) and key in ("msg", "diff", "pip", "conda", "preview", "org_pip", "org_conda", "comment"):
+        return value and "some " + key
+    if isinstance(value, str) and len(value) > LONG and not ID.search(value):
+        return value[:LONG]
+    return value
+
+
+class Names:
+    """Ids and scrolls by the name they go by in the distilled file."""
+
+    def __init__(self):
+        self.known = {}
+
+    def learn(self, data):
+        found = {}
+
+        def walk(value, place):
+            if isinstance(value, dict):
+                for key, v in value.items():
+                    walk(v, place + [key])
+            elif isinstance(value, list):
+                for i, v in enumerate(value):
+                    walk(v, place + [i])
+            elif isinstance(value, str) and value not in self.known and value not in FIXED:
+                scroll = place[-1] == "scroll_id"
+                if scroll or ID.fullmatch(value):
+                    name = f"{'scroll' if scroll else 'id'}{len(self.known) + 1}"
+                    self.known[value] = name
+                    found[name] = place
+
+        walk(data, [])
+        return found
+
+    def replace(self, text):
+        for value, name in self.known.items():
+            if value in text:
+                text = text.replace(value, "{{" + name + "}}")
+        return text
+
+
+def body_of(record):
+    """(kind, value): a JSON object, lines of them, an upload's name, or nothing."""
+    body = record["req_body"]
+    if isinstance(body, dict):
+        import base64
+        raw = base64.b64decode(body["base64"])
+    else:
+        raw = (body or "").encode()
+    if not raw:
+        return None, None
+    if record["service"] == "files":
+        name = UPLOAD_NAME.search(raw)
+        return "upload", name[1].decode() if name else "unnamed"
+    text = raw.decode()
+    try:
+        return "body", shorten(json.loads(text))
+    except json.JSONDecodeError:
+        return "lines", [shorten(json.loads(line)) for line in text.splitlines() if line]
+
+
+def distil(record, names, shapes):
+    headers = {k.lower(): v for k, v in dict(record["req_headers"]).items()}
+    out = {"method": record["method"], "path": record["path"]}
+    if record.get("query"):
+        out["query"] = record["query"]
+    if record["service"] == "files":
+        out["service"] = "files"
+    if "authorization" in headers:
+        out["auth"] = headers["authorization"].split()[0].lower()
+    out["headers"] = {k: headers[k] for k in HEADERS if k in headers and not headers[k].startswith("multipart")}
+    kind, value = body_of(record)
+    if kind:
+        out[kind] = value
+    out = json.loads(names.replace(json.dumps(out)))
+    out["status"] = record["status"]
+    try:
+        answer = json.loads(record["resp_body"])
+    except (TypeError, ValueError):
+        return out
+    if isinstance(answer, dict) and "meta" in answer:
+        if answer["meta"]["result_subcode"]:
+            out["subcode"] = answer["meta"]["result_subcode"]
+        answer = answer["data"]
+    learned = names.learn(answer)
+    if learned:
+        out["learn"] = learned
+    shape = json.loads(names.replace(json.dumps(shape_of(answer))))
+    if shape not in shapes:
+        shapes.append(shape)
+    out["shape"] = shapes.index(shape)
+    return out
+
+
+def main(folder, chosen):
+    names = Names()
+    for name in NAMES + [n for n in chosen if n not in NAMES]:
+        lines = (pathlib.Path(folder) / f"{name}.jsonl").read_text().splitlines()
+        records = sorted((json.loads(line) for line in lines), key=lambda r: r["seq"])
+        shapes = []
+        out = [distil(r, names, shapes) for r in records]
+        if chosen and name not in chosen:
+            continue
+        text = "\n".join(json.dumps(x, separators=(",", ":"), ensure_ascii=True) for x in [{"shapes": shapes}] + out)
+        (OUT / f"{name}.jsonl").write_text(text + "\n")
+        print(f"{name}: {len(out)} exchanges, {len(shapes)} shapes, {len(text)} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
