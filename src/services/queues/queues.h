@@ -5,6 +5,9 @@
  * never touches the task itself: its status is the caller's matter. */
 #pragma once
 #include "services/call.h"
+#include "store/query.h"
+
+extern const struct query_entity queues_entity;
 
 struct queue_name {
     const char *id, *name, *display_name; /* display_name NULL when there is none */
@@ -12,6 +15,12 @@ struct queue_name {
 
 int queue_find (struct call *c, const char *id, struct queue_name *ret,
                 struct error *err) warn_unused; /* ERR_INVALID_QUEUE_ID when there is none */
+/* Length and first task. */
+struct queue_head {
+    int64_t length;
+    const char *task; /* NULL: empty */
+};
+int queue_head (struct call *c, const char *id, struct queue_head *ret, struct error *err) warn_unused;
 int queue_find_by_name (struct call *c, const char *name, struct queue_name *ret,
                         struct error *err) warn_unused; /* 1 found, 0 none, -1 */
 int queue_get_default (struct call *c, struct queue_name *ret,

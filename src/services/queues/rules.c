@@ -298,6 +298,18 @@ int queue_pop (struct call *c, struct queue *q, struct queue_entry *ret, struct 
     return 1;
 }
 
+int queue_head (struct call *c, const char *id, struct queue_head *ret, struct error *err)
+{
+    struct queue q;
+    struct queue_entry e = { 0 };
+    int found;
+
+    if (queue_load (c, id, &q, err) < 0 || (found = queue_peek (c, &q, &e, err)) < 0)
+        return -1;
+    *ret = (struct queue_head){ q.length, found ? e.task : NULL };
+    return 0;
+}
+
 /* -- flight ------------------------------------------------------------------------------------------------------ */
 int queue_confirm (struct call *c, const char *task, struct error *err)
 {
