@@ -41,3 +41,9 @@ int queue_holds (struct call *c, const char *queue, const char *task,
 /* The task gave a sign of life (status call, ping, report): if its entry was popped and is still in flight, it is
  * settled and does not come back. One look-up; call it freely from writes. */
 int queue_confirm (struct call *c, const char *task, struct error *err) warn_unused;
+
+/* Once at start: entries come back from flight and sleepers are woken, on the writer thread. Destroy after the store. */
+struct store;
+struct topics;
+struct queues_background *queues_background_start (struct store *store, struct topics *topics);
+void queues_background_destroy (struct queues_background *b);

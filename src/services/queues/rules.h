@@ -29,6 +29,7 @@ int queue_fly (struct call *c, const struct queue *q, const struct queue_entry *
 enum { QUEUE_FLIGHT_MS = 120000 };
 /* Entries whose flight is over come back, at most `max`. Returns how many were looked at. */
 int queue_land (struct call *c, int64_t max, struct error *err) warn_unused;
+enum { QUEUE_FAR = 1 << 30 }; /* further than any queue is long */
 /* Move to a place in the list: by > 0 towards the end, by < 0 towards the front, clamped. */
 int queue_move (struct call *c, const char *queue, const char *task, int64_t by, int64_t *ret_position,
                 struct error *err) warn_unused;

@@ -18,7 +18,8 @@ static int worker_check (const char *id, struct error *err)
     size_t n = strlen (id);
 
     if (!n || n > NAME_MAX_)
-        return error_set (err, ERR_INVALID_WORKER_ID, "worker: an id has 1 to %d characters, this one %zu", NAME_MAX_, n);
+        return error_set (err, ERR_INVALID_WORKER_ID, "worker: an id has 1 to %d characters, this one %zu",
+                          NAME_MAX_, n);
     return 0;
 }
 
@@ -63,8 +64,8 @@ int workers_register (struct call *c, const struct workers_register_in *in, stru
     if (worker_check (in->worker, err) < 0)
         return -1;
     if (in->timeout < 0 || in->timeout > WORKER_TIMEOUT_MAX_S)
-        return error_set (err, ERR_WORKER_REGISTRATION, "timeout: %lld s is not between 0 and %d", (long long)in->timeout,
-                          WORKER_TIMEOUT_MAX_S);
+        return error_set (err, ERR_WORKER_REGISTRATION, "timeout: %lld s is not between 0 and %d",
+                          (long long)in->timeout, WORKER_TIMEOUT_MAX_S);
     w.timeout = in->timeout ? in->timeout : WORKER_TIMEOUT_S;
     w.queues = LIST (in->queues);
     w.tags = LIST (in->tags);
@@ -80,8 +81,8 @@ int workers_register (struct call *c, const struct workers_register_in *in, stru
     return 0;
 }
 
-int workers_unregister (struct call *c, const struct workers_unregister_in *in, struct workers_unregister_out *out,
-                        struct error *err)
+int workers_unregister (struct call *c, const struct workers_unregister_in *in,
+                        struct workers_unregister_out *out, struct error *err)
 {
     (void)out;
     if (worker_check (in->worker, err) < 0)
@@ -121,7 +122,8 @@ int workers_status_report (struct call *c, const struct workers_status_report_in
     if (in->machine_stats.n > STATS_MAX)
         return error_set (err, ERR_VALIDATION, "machine_stats: more than %d bytes", STATS_MAX);
     if (in->timestamp < 0 || in->timestamp > c->now + 365LL * 24 * 3600 * 1000)
-        return error_set (err, ERR_VALIDATION, "timestamp: %lld is no time in milliseconds", (long long)in->timestamp);
+        return error_set (err, ERR_VALIDATION, "timestamp: %lld is no time in milliseconds",
+                          (long long)in->timestamp);
     if (report_task (c, in, &w, err) < 0)
         return -1;
     if (in->queues.n)
@@ -198,7 +200,8 @@ static int put_task (struct call *c, struct str *s, const struct worker *w, stru
     str_putc (s, '{');
     put_member (s, "id", f.id);
     put_member (s, "name", f.name);
-    str_addf (s, ",\"running_time\":%lld,\"last_iteration\":%lld}", (long long)running, (long long)f.last_iteration);
+    str_addf (s, ",\"running_time\":%lld,\"last_iteration\":%lld}", (long long)running,
+              (long long)f.last_iteration);
     put_named (s, "project", f.project, f.project ? project_name (c, f.project) : NULL);
     return 0;
 }
@@ -283,8 +286,8 @@ int workers_get_all (struct call *c, const struct workers_get_all_in *in, struct
     return 0;
 }
 
-int workers_get_count (struct call *c, const struct workers_get_count_in *in, struct workers_get_count_out *out,
-                       struct error *err)
+int workers_get_count (struct call *c, const struct workers_get_count_in *in,
+                       struct workers_get_count_out *out, struct error *err)
 {
     struct worker_filter f = { in->last_seen, LIST (in->tags), LIST (in->system_tags), in->worker_pattern };
     struct worker *list;
@@ -307,8 +310,8 @@ int workers_get_metric_keys (struct call *c, const struct workers_get_metric_key
     return 0;
 }
 
-int workers_get_stats (struct call *c, const struct workers_get_stats_in *in, struct workers_get_stats_out *out,
-                       struct error *err)
+int workers_get_stats (struct call *c, const struct workers_get_stats_in *in,
+                       struct workers_get_stats_out *out, struct error *err)
 {
     struct worker_span span = { in->from_date, in->to_date, in->interval };
     struct worker_stats_wish wish = { in->worker_ids, in->items, in->split_by_resource };
@@ -326,7 +329,8 @@ int workers_get_activity_report (struct call *c, const struct workers_get_activi
     struct worker_span span = { in->from_date, in->to_date, in->interval };
     struct str total = { .arena = c->arena }, active = { .arena = c->arena };
 
-    if (worker_activity (c, &span, false, &total, err) < 0 || worker_activity (c, &span, true, &active, err) < 0)
+    if (worker_activity (c, &span, false, &total, err) < 0 ||
+        worker_activity (c, &span, true, &active, err) < 0)
         return -1;
     out->total = str_text (&total);
     out->active = str_text (&active);
@@ -375,7 +379,8 @@ static int property_put (struct call *c, const char *worker, struct text item, s
     if (!value.p)
         value = TEXT ("null");
     if (value.n > STATS_MAX)
-        return error_set (err, ERR_VALIDATION, "runtime_properties: value of %s is longer than %d bytes", key, STATS_MAX);
+        return error_set (err, ERR_VALIDATION, "runtime_properties: value of %s is longer than %d bytes", key,
+                          STATS_MAX);
     return db_exec (c->db, &sql_worker_property_put, err, V_STR (c->who.company), V_STR (worker), V_STR (key),
                     V_TEXT (value), expires ? V_INT (c->now + json_int (expiry, 0) * 1000) : V_NULL ()) < 0
                ? -1

@@ -26,7 +26,8 @@ struct worker_span {
 };
 int worker_sample_put (struct call *c, const char *worker, const char *task, int64_t time, struct text stats,
                        struct error *err) warn_unused;
-int worker_metric_keys (struct call *c, struct text worker_ids, struct str *out, struct error *err) warn_unused;
+int worker_metric_keys (struct call *c, struct text worker_ids, struct str *out,
+                        struct error *err) warn_unused;
 struct worker_stats_wish {
     struct text worker_ids, items; /* JSON lists; no ids: all workers. items: [{key, aggregation}] */
     bool by_resource;              /* each GPU apart too */

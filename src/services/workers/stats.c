@@ -75,7 +75,8 @@ static void write_categories (struct str *out, char **names, size_t n)
         str_puts (out, "{\"name\":");
         str_add_json (out, names[i], category);
         str_puts (out, ",\"metric_keys\":[");
-        for (size_t first = i; i < n && strcspn (names[i], "_") == category && !strncmp (names[i], names[first], category);
+        for (size_t first = i;
+             i < n && strcspn (names[i], "_") == category && !strncmp (names[i], names[first], category);
              i++) {
             json_put_comma (out);
             json_put_string (out, names[i]);
@@ -101,7 +102,8 @@ int worker_metric_keys (struct call *c, struct text worker_ids, struct str *out,
     if (more < 0)
         return -1;
     if (!n)
-        return error_set (err, ERR_WORKER_STATS, "no worker reported machine statistics in the last 24 hours");
+        return error_set (err, ERR_WORKER_STATS,
+                          "no worker reported machine statistics in the last 24 hours");
     qsort (names, n, sizeof (*names), name_order);
     write_categories (out, names, n);
     return 0;
@@ -114,15 +116,19 @@ struct buckets {
 
 /* Aligned to multiples of the interval, from the one that holds `from`. Statistics leave out a last one that begins
  * within 0.9 intervals of the end; activity leaves out the one that holds the end, as it is never complete. */
-static int buckets_of (const struct worker_span *span, bool whole_only, struct buckets *ret, struct error *err)
+static int buckets_of (const struct worker_span *span, bool whole_only, struct buckets *ret,
+                       struct error *err)
 {
     double from = span->from * 1000, to = span->to * 1000;
-    int64_t interval = (span->interval < WORKER_INTERVAL_MIN_S ? WORKER_INTERVAL_MIN_S : span->interval) * 1000;
+    int64_t interval =
+        (span->interval < WORKER_INTERVAL_MIN_S ? WORKER_INTERVAL_MIN_S : span->interval) * 1000;
 
     if (!(span->from < span->to))
-        return error_set (err, ERR_FIELDS_VALUE, "from_date: %.0f is not before to_date %.0f", span->from, span->to);
+        return error_set (err, ERR_FIELDS_VALUE, "from_date: %.0f is not before to_date %.0f", span->from,
+                          span->to);
     if (span->from < 0 || span->to > 1e11 || (to - from) / (double)interval > BUCKETS_MAX)
-        return error_set (err, ERR_FIELDS_VALUE, "interval: from_date to to_date holds more than %d intervals of %lld s",
+        return error_set (err, ERR_FIELDS_VALUE,
+                          "interval: from_date to to_date holds more than %d intervals of %lld s",
                           BUCKETS_MAX, (long long)interval / 1000);
     ret->interval = interval;
     ret->first = (int64_t)from / interval * interval;
@@ -186,7 +192,8 @@ static int read_items (struct request *q, struct text items, struct error *err)
         while (name && a < 3 && strcmp (name, aggregation_names[a]) != 0)
             a++;
         if (a == 3)
-            return error_set (err, ERR_VALIDATION, "items: aggregation '%s' is not one of avg, min, max", name);
+            return error_set (err, ERR_VALIDATION, "items: aggregation '%s' is not one of avg, min, max",
+                              name);
         while (i < q->n && strcmp (q->metrics[i].key, key) != 0)
             i++;
         if (i == METRICS_MAX)
@@ -248,7 +255,7 @@ static void write_values (struct str *out, const struct series *s, int64_t n, en
     str_putc (out, '[');
     for (int64_t i = 0; i < n; i++) {
         const struct cell *cell = &s->cells[i];
-        double v = !cell->n                ? 0
+        double v = !cell->n               ? 0
                    : a == AGGREGATION_MIN ? cell->min
                    : a == AGGREGATION_MAX ? cell->max
                                           : cell->sum / (double)cell->n;
@@ -260,7 +267,8 @@ static void write_values (struct str *out, const struct series *s, int64_t n, en
 }
 
 /* Only GPU metrics are split, and only when there are several resources. */
-static void write_resources (struct str *out, const struct request *q, const struct metric *m, enum aggregation a)
+static void write_resources (struct str *out, const struct request *q, const struct metric *m,
+                             enum aggregation a)
 {
     const struct series *first = m->series->next;
 
@@ -363,8 +371,8 @@ int worker_activity (struct call *c, const struct worker_span *span, bool active
         return -1;
     counts = arena_array (c->arena, int64_t, (size_t)b.n + 1);
     if (db_query (c->db, &sql_worker_sample_activity, &r, err, V_STR (c->who.company),
-                  V_INT ((int64_t)(span->from * 1000)), V_INT ((int64_t)(span->to * 1000) + 1), V_INT (b.interval),
-                  V_INT (active)) < 0)
+                  V_INT ((int64_t)(span->from * 1000)), V_INT ((int64_t)(span->to * 1000) + 1),
+                  V_INT (b.interval), V_INT (active)) < 0)
         return -1;
     while ((more = db_next (&r, err)) > 0) {
         int64_t i = row_int (&r, 0) - b.first / b.interval;

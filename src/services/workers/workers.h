@@ -20,3 +20,7 @@ struct worker {
 void workers_list (struct call *c, struct worker **ret, size_t *ret_n);
 /* Does any live worker listen to this queue? */
 bool workers_watch (struct call *c, const char *queue);
+
+/* Once at start: old statistics are removed on the writer thread. */
+struct store;
+void workers_background_start (struct store *store);
