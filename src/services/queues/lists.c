@@ -189,43 +189,49 @@ struct point {
 };
 struct points {
     struct point *v;
-    size_t n;
+    size_t n, cap;
 };
 struct metrics_span {
     int64_t from, to, interval; /* s */
+    bool now;                   /* with the state of this moment (refresh) */
 };
 
+static void add_point (struct call *c, struct points *all, struct point p)
+{
+    struct point *last = all->n ? &all->v[all->n - 1] : NULL;
+
+    if (last && last->date == p.date) {
+        if (p.wait > last->wait || (p.wait == last->wait && p.length > last->length))
+            *last = p;
+        return;
+    }
+    if (all->n == all->cap) {
+        struct point *grown = arena_array (c->arena, struct point, all->cap = all->cap ? all->cap * 2 : 64);
+
+        if (all->n)
+            memcpy (grown, all->v, all->n * sizeof (*grown));
+        all->v = grown;
+    }
+    all->v[all->n++] = p;
+}
+
 /* Of each interval the sample with the longest wait (then the longest queue), from an hour before the span on. */
-static int read_points (struct call *c, int64_t seq, const struct metrics_span *span, struct points *ret,
-                        struct error *err)
+static int read_points (struct call *c, const struct queue *q, const struct metrics_span *span,
+                        struct points *ret, struct error *err)
 {
     cleanup_rows struct rows r = { 0 };
-    size_t cap = 0;
+    int64_t step = span->interval, now = c->now / 1000;
     int more;
 
     *ret = (struct points){ 0 };
-    if (db_query (c->db, &sql_queue_sample_list, &r, err, V_INT (seq), V_INT (span->from - LOOK_BACK_S),
+    if (db_query (c->db, &sql_queue_sample_list, &r, err, V_INT (q->seq), V_INT (span->from - LOOK_BACK_S),
                   V_INT (span->to)) < 0)
         return -1;
-    while ((more = db_next (&r, err)) > 0) {
-        struct point p = { row_int (&r, 0) / span->interval * span->interval * 1000, row_real (&r, 2),
-                           row_int (&r, 3) };
-        struct point *last = ret->n ? &ret->v[ret->n - 1] : NULL;
-
-        if (last && last->date == p.date) {
-            if (p.wait > last->wait || (p.wait == last->wait && p.length > last->length))
-                *last = p;
-            continue;
-        }
-        if (ret->n == cap) {
-            struct point *grown = arena_array (c->arena, struct point, cap = cap ? cap * 2 : 64);
-
-            if (ret->n)
-                memcpy (grown, ret->v, ret->n * sizeof (*grown));
-            ret->v = grown;
-        }
-        ret->v[ret->n++] = p;
-    }
+    while ((more = db_next (&r, err)) > 0)
+        add_point (c, ret,
+                   (struct point){ row_int (&r, 0) / step * step * 1000, row_real (&r, 2), row_int (&r, 3) });
+    if (span->now && now >= span->from && now <= span->to)
+        add_point (c, ret, (struct point){ now / step * step * 1000, queue_wait (c, q), q->length });
     return more;
 }
 
@@ -309,7 +315,7 @@ static int span_check (const struct queues_get_queue_metrics_in *in, struct metr
     if ((in->to_date - in->from_date) / (double)in->interval > POINTS_MAX)
         return error_set (err, ERR_FIELDS_VALUE, "interval: the span holds more than %d intervals",
                           POINTS_MAX);
-    *ret = (struct metrics_span){ (int64_t)in->from_date, (int64_t)in->to_date, in->interval };
+    *ret = (struct metrics_span){ (int64_t)in->from_date, (int64_t)in->to_date, in->interval, in->refresh };
     return 0;
 }
 
@@ -344,7 +350,7 @@ int queues_get_queue_metrics (struct call *c, const struct queues_get_queue_metr
                               struct queues_get_queue_metrics_out *out, struct error *err)
 {
     struct str s = { .arena = c->arena };
-    struct metrics_span span;
+    struct metrics_span span = { 0 };
     struct points *points, total;
     struct queue *queues;
     int64_t from_ms;
@@ -356,7 +362,7 @@ int queues_get_queue_metrics (struct call *c, const struct queues_get_queue_metr
     points = arena_array (c->arena, struct points, n + 1);
     str_putc (&s, '[');
     for (size_t i = 0; i < n; i++) {
-        if (read_points (c, queues[i].seq, &span, &points[i], err) < 0)
+        if (read_points (c, &queues[i], &span, &points[i], err) < 0)
             return -1;
         if (in->queue_ids.n && points[i].n)
             put_points (&s, queues[i].id, &points[i], from_ms);

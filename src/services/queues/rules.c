@@ -148,12 +148,17 @@ int queue_get_or_create (struct call *c, const char *name, struct queue_name *re
 }
 
 /* -- samples ----------------------------------------------------------------------------------------------------- */
-int queue_sample (struct call *c, const struct queue *q, struct error *err)
+double queue_wait (struct call *c, const struct queue *q)
 {
     double wait = q->length ? ((double)c->now - (double)q->added_sum / (double)q->length) / 1000 : 0;
 
+    return wait < 0 ? 0 : wait;
+}
+
+int queue_sample (struct call *c, const struct queue *q, struct error *err)
+{
     return db_exec (c->db, &sql_queue_sample_put, err, V_INT (q->seq), V_INT (c->now / 1000), V_INT (c->now),
-                    V_REAL (wait < 0 ? 0 : wait), V_INT (q->length)) < 0
+                    V_REAL (queue_wait (c, q)), V_INT (q->length)) < 0
                ? -1
                : 0;
 }

@@ -41,4 +41,5 @@ int queue_clear (struct call *c, struct queue *q, const char ***ret_tasks, size_
 int queue_release_task (struct call *c, const struct queue *q, const char *task,
                         struct error *err) warn_unused;
 int queue_delete (struct call *c, struct queue *q, bool force, struct error *err) warn_unused;
+double queue_wait (struct call *c, const struct queue *q); /* s, mean over its entries */
 int queue_sample (struct call *c, const struct queue *q, struct error *err) warn_unused;

@@ -50,6 +50,8 @@ int task_unqueue (struct call *c, const char *task, bool forget_queue, struct er
 /* queues.add_task and moves between queues: execution.queue = queue, status queued (remembering the one before). The
  * entry itself is the caller's. 400/110 from a status that may not be queued. */
 int task_queue (struct call *c, const char *task, const char *queue, struct error *err) warn_unused;
+/* execution.queue alone, whatever the status; an unknown task is ignored. */
+int task_set_queue (struct call *c, const char *task, const char *queue, struct error *err) warn_unused;
 
 /* -- models: publish a task with its model. Result JSON {updated, fields}. 400/110 when its status forbids. */
 int task_publish (struct call *c, const char *task, bool force, struct text *ret,
