@@ -279,3 +279,25 @@ int git_feed (struct git *g, const char *cwd, struct text input, struct error *e
 {
     return run (g, cwd, input, NULL, err, args);
 }
+
+const char *const *git_environment (struct git *g, const int **keep, int *keep_n)
+{
+    size_t n = 0, settings = 0;
+    while (g->env[n])
+        n++;
+    const char **env = arena_array (g->arena, const char *, n + g->head_n + 2);
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp (g->env[i], "GIT_CONFIG_COUNT=", 17))
+            env[k++] = g->env[i];
+    settings = k < n; /* the header of git_create is setting 0 */
+    for (size_t i = 2; i < g->head_n; i += 2) {
+        const char *eq = strchr (g->head[i], '=');
+        env[k++] =
+            arena_printf (g->arena, "GIT_CONFIG_KEY_%zu=%.*s", settings, (int)(eq - g->head[i]), g->head[i]);
+        env[k++] = arena_printf (g->arena, "GIT_CONFIG_VALUE_%zu=%s", settings++, eq + 1);
+    }
+    env[k++] = arena_printf (g->arena, "GIT_CONFIG_COUNT=%zu", settings);
+    *keep = g->fds, *keep_n = g->fd_n;
+    return env;
+}

@@ -25,3 +25,7 @@ int git_run (struct git *g, const char *cwd, struct str *out, struct error *err,
 int git_feed (struct git *g, const char *cwd, struct text input, struct error *err,
               const char *const *args) warn_unused;
 #define git(g, cwd, out, err, ...) git_run (g, cwd, out, err, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* The environment under which other programs (uv, pip) call git as we would: same settings, same credentials. Valid
+ * while `g` lives. `keep`: descriptors that the program must inherit. */
+const char *const *git_environment (struct git *g, const int **keep, int *keep_n);

@@ -1,0 +1,275 @@
+/* installer.c - see installer.h. In: a file of requirements. Out: packages in a folder, or words why not. */
+#include "run/installer.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "io/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define UV_VERSION "0.13.9"
+
+enum { WORDS = 64, OUTPUT_MAX = 16 << 20, TAIL = 1500 };
+
+/* -- calling a program -------------------------------------------------------------------------------------------- */
+/* The last lines of what it said, kept for the error; everything goes to the log as it comes. */
+struct tail {
+    const struct say *say;
+    char text[TAIL];
+    size_t n;
+};
+
+static void tail_add (void *arg, const char *p, size_t n)
+{
+    struct tail *t = arg;
+    if (t->say && t->say->output)
+        t->say->output (t->say->arg, p, n);
+    if (n > sizeof t->text)
+        p += n - sizeof t->text, n = sizeof t->text;
+    size_t keep = t->n + n > sizeof t->text ? sizeof t->text - n : t->n;
+    memmove (t->text, t->text + t->n - keep, keep);
+    memcpy (t->text + keep, p, n);
+    t->n = keep + n;
+}
+
+static const char *const *variables (const struct install *in, const int **keep, int *keep_n)
+{
+    static const char *const dropped[] = {
+        "PYTHONPATH=", "PYTHONHOME=", "VIRTUAL_ENV=",   "CONDA_PREFIX=",        "PIP_REQUIRE_VIRTUALENV=",
+        "PIP_TARGET=", "PIP_USER=",   "PIP_INDEX_URL=", "PIP_EXTRA_INDEX_URL=", "PIP_FIND_LINKS=",
+        "UV_PYTHON=",  "UV_TARGET=",  "UV_PREFIX=",     "UV_SYSTEM_PYTHON=",    NULL
+    };
+    const char *const *base =
+        in->git ? git_environment (in->git, keep, keep_n) : (const char *const *)environ;
+    const char *const *index = indexes_variables (in->arena, in->indexes);
+    size_t n = 0, m = 0, k = 0;
+    while (base[n])
+        n++;
+    while (index[m])
+        m++;
+    const char **env = arena_array (in->arena, const char *, n + m + 8);
+    for (size_t i = 0; i < n; i++) {
+        size_t d = 0;
+        while (dropped[d] && strncmp (base[i], dropped[d], strlen (dropped[d])))
+            d++;
+        if (!dropped[d])
+            env[k++] = base[i];
+    }
+    for (size_t i = 0; i < m; i++)
+        env[k++] = index[i];
+    if (!getenv ("UV_CACHE_DIR"))
+        env[k++] = arena_printf (in->arena, "UV_CACHE_DIR=%s/uv", in->store);
+    env[k++] = "UV_NO_PROGRESS=1";
+    env[k++] = "PIP_DISABLE_PIP_VERSION_CHECK=1";
+    env[k++] = "PIP_NO_INPUT=1";
+    return env;
+}
+
+/* "uv ...": exit code 0 or an error with its last words. What it prints on standard output goes to out, if given. */
+static int call (const struct install *in, const char *const *argv, struct str *out, const char *what,
+                 struct error *err)
+{
+    const int *keep = NULL;
+    int keep_n = 0;
+    struct tail tail = { .say = in->say };
+    struct spawn s = { .argv = argv,
+                       .env = variables (in, &keep, &keep_n),
+                       .cwd = in->folder,
+                       .sink = tail_add,
+                       .sink_arg = &tail,
+                       .cancel = in->say ? in->say->cancel : 0 };
+    struct spawn_end end;
+    s.keep = keep, s.keep_n = keep_n;
+    if (spawn_run (&s, (struct text){ 0 }, out, NULL, OUTPUT_MAX, 0, &end, err) < 0)
+        return -1;
+    if (!end.signaled && end.code == 0)
+        return 0;
+    size_t n = tail.n;
+    while (n && strchr ("\r\n ", tail.text[n - 1]))
+        n--;
+    const char *from = tail.text + n; /* its last few lines, as far as they fit */
+    for (int lines = 0; from > tail.text && tail.text + n - from < 400; from--)
+        if (from[-1] == '\n' && ++lines == 4)
+            break;
+    cleanup_str struct str words = { 0 };
+    spawn_end_words (&end, &words);
+    return error_set (err, 0, "%s: %s ended with %s: %.*s", what, in->how->name, words.p,
+                      (int)(tail.text + n - from), from);
+}
+
+static size_t add_flags (const struct install *in, const char **argv, size_t n)
+{
+    for (size_t i = 0; in->flags && in->flags[i] && n < WORDS - 16; i++)
+        argv[n++] = in->flags[i];
+    return n;
+}
+
+/* -- environments ------------------------------------------------------------------------------------------------- */
+const char *environment_site (struct arena *a, const struct python *python, const char *folder)
+{
+    return arena_printf (a, "%s/lib/python%d.%d/site-packages", folder, python->major, python->minor);
+}
+
+int environment_create (struct arena *a, const struct python *python, const char *folder,
+                        bool system_packages, struct error *err)
+{
+    const char *names[] = { "python", "python3",
+                            arena_printf (a, "python%d.%d", python->major, python->minor) };
+    const char *conf =
+        arena_printf (a, "home = %s\ninclude-system-site-packages = %s\nversion = %s\nexecutable = %s\n",
+                      path_folder (a, python->program), system_packages ? "true" : "false", python->version,
+                      python->program);
+    const char *path = path_join (a, folder, "pyvenv.cfg"), *bin = path_join (a, folder, "bin");
+    if (folder_make (environment_site (a, python, folder), 0755, err) < 0 ||
+        folder_make (bin, 0755, err) < 0 || file_append (path, text_of (conf), 0644, err) < 0)
+        return -1;
+    for (int i = 0; i < 3; i++)
+        if (symlink (i ? "python" : python->program, path_join (a, bin, names[i])) < 0)
+            return error_errno (err, "%s/%s", bin, names[i]);
+    return 0;
+}
+
+static const char *interpreter (const struct install *in, const char *folder)
+{
+    return path_join (in->arena, folder, "bin/python");
+}
+
+/* -- uv ------------------------------------------------------------------------------------------------------------ */
+static int uv_resolve (const struct install *in, const char *file, struct str *ret, struct error *err)
+{
+    const char *argv[WORDS] = { in->program,
+                                "pip",
+                                "compile",
+                                file,
+                                "--quiet",
+                                "--no-header",
+                                "--no-annotate",
+                                "--no-strip-extras",
+                                "--color",
+                                "never",
+                                "--python",
+                                in->python->program,
+                                in->upgrade ? "--upgrade" : NULL };
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    add_flags (in, argv, n);
+    return call (in, argv, ret, "the requirements cannot be resolved", err);
+}
+
+static int uv_create (const struct install *in, const char *folder, struct error *err)
+{
+    return environment_create (in->arena, in->python, folder, false, err);
+}
+
+static int uv_fill (const struct install *in, const char *folder, const char *file, bool no_deps,
+                    struct error *err)
+{
+    const char *argv[WORDS] = { in->program,
+                                "pip",
+                                "install",
+                                "--color",
+                                "never",
+                                "--python",
+                                interpreter (in, folder),
+                                "--link-mode",
+                                "copy",
+                                "--compile-bytecode",
+                                "-r",
+                                file };
+    size_t n = 12;
+    if (no_deps)
+        argv[n++] = "--no-deps";
+    add_flags (in, argv, n);
+    return call (in, argv, NULL, "the requirements cannot be installed", err);
+}
+
+const struct installer installer_uv = { "uv", uv_resolve, uv_create, uv_fill };
+
+/* -- pip ----------------------------------------------------------------------------------------------------------- */
+static int pip_create (const struct install *in, const char *folder, struct error *err)
+{
+    const char *venv[] = { in->python->program, "-m", "venv", folder, NULL };
+    const char *virtualenv[] = { in->python->program, "-m", "virtualenv", "--quiet", folder, NULL };
+    struct error first;
+    if (call (in, venv, NULL, "make an environment", &first) == 0 ||
+        call (in, virtualenv, NULL, "make an environment", err) == 0)
+        return 0;
+    if (first.code == ECANCELED) {
+        *err = first;
+        return -1;
+    }
+    return error_set (err, ENOENT,
+                      "no way to make an environment for %s: there is no uv, and its venv module does not "
+                      "work: install uv, or the "
+                      "package python%d.%d-venv",
+                      in->python->program, in->python->major, in->python->minor);
+}
+
+static int pip_fill (const struct install *in, const char *folder, const char *file, bool no_deps,
+                     struct error *err)
+{
+    (void)no_deps; /* pip sees what the environment has already, so it installs no more than is missing */
+    const char *argv[WORDS] = {
+        interpreter (in, folder),        "-m", "pip", "install", "--progress-bar", "off", "-r", file,
+        in->upgrade ? "--upgrade" : NULL
+    };
+    size_t n = 8 + in->upgrade;
+    add_flags (in, argv, n);
+    return call (in, argv, NULL, "the requirements cannot be installed", err);
+}
+
+const struct installer installer_pip = { "pip", NULL, pip_create, pip_fill };
+
+/* -- choice -------------------------------------------------------------------------------------------------------- */
+/* Fetch the pinned uv into STORE/tools by the Python's own pip; one process does it, others wait. False: could not. */
+static bool fetch_uv (struct install *in, const char *folder)
+{
+    struct error err;
+    const char *fresh = arena_printf (in->arena, "%s.new", folder);
+    if (folder_make (path_folder (in->arena, folder), 0700, &err) < 0)
+        return false;
+    cleanup_close int lock =
+        open (arena_printf (in->arena, "%s.lock", folder), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0 || flock (lock, LOCK_EX) < 0)
+        return false;
+    if (file_exists (path_join (in->arena, folder, "bin/uv")))
+        return true;
+    const char *argv[] = {
+        in->python->program, "-m", "pip",       "install",       "--quiet", "--retries", "1",
+        "--timeout",         "20", "--no-deps", "--only-binary", ":all:",   "--target",  fresh,
+        "uv==" UV_VERSION,   NULL
+    };
+    say (in->say, "INFO", "fetching uv %s (once)", UV_VERSION);
+    if (folder_remove (fresh, &err) < 0 || call (in, argv, NULL, "fetch uv", &err) < 0) {
+        say (in->say, "WARNING", "%s: pip is used instead", err.text);
+        return false;
+    }
+    return rename (fresh, folder) == 0;
+}
+
+int installer_choose (struct install *in, const char *uv_path, struct error *err)
+{
+    const char *fetched = arena_printf (in->arena, "%s/tools/uv-%s", in->store, UV_VERSION);
+    const char *fetched_program = path_join (in->arena, fetched, "bin/uv");
+    in->how = &installer_pip;
+    if (in->python->minor < 8)
+        return 0;
+    char *found = uv_path && uv_path[0] ? spawn_find (uv_path, NULL) : spawn_find ("uv", NULL);
+    if (uv_path && uv_path[0] && !found)
+        return error_set (err, ENOENT, "agent.uv_path: '%s' is no program", uv_path);
+    if (found) {
+        in->program = arena_strdup (in->arena, found);
+        free (found);
+    } else if (file_exists (fetched_program) || fetch_uv (in, fetched))
+        in->program = fetched_program;
+    else
+        return 0;
+    in->how = &installer_uv;
+    return 0;
+}
