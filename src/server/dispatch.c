@@ -191,8 +191,7 @@ static int run_handler (struct api *a, struct db *db, struct error *err)
     c->db = db;
     c->effects = NULL;
     c->wait_topic = NULL;
-    c->wait_until = 0;
-    c->set_cookie = NULL;
+    c->set_cookie = NULL; /* wait_until stays: who is woken in vain waits on until the same time */
     c->raw_reply = (struct text){ 0 };
     c->raw_type = c->raw_filename = NULL;
     c->now_us = clock_now_us ();
