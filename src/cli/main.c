@@ -1,13 +1,23 @@
 /* main.c - `stoker VERB ...`: finds the verb in the table and calls it. A verb is one file of this folder with
  * `int <verb>_main (int argc, char **argv)` (argv[0] is the verb) and one row here. */
 #include "base/opt.h"
+#include "cli/nouns.h"
+#include "cli/run.h"
+#include "cli/task.h"
+#include "cli/up.h"
 #include "cli/verbs.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct opt_verb verbs[] = {
+    { "up", "Start a server and an agent on this machine.", up_main },
     { "server", "Run the server: API, pages, files.", server_main },
+    { "run", "Run a command of this folder as a task, through a queue.", run_main },
+    { "task", "List, look at, clone, queue and steer tasks.", task_main },
+    { "queue", "List and make queues.", queue_main },
+    { "worker", "List workers.", worker_main },
+    { "project", "List projects.", project_main },
     { 0 },
 };
 

@@ -178,7 +178,15 @@ int remote_open (struct arena *a, struct remote *ret, struct error *err)
     const struct conf *conf;
 
     *ret = (struct remote){ .arena = a };
-    if (conf_load (a, NULL, &conf, err) < 0 || client_create (conf, &ret->client, err) < 0)
+    if (conf_load (a, NULL, &conf, err) < 0)
+        return -1;
+    if (!conf->api.api_server)
+        return error_set (
+            err, ENOENT,
+            "no server is configured: %s does not name one (api.api_server). 'stoker init' writes it, "
+            "'stoker up' starts a server here and says how to use it",
+            conf_path (a));
+    if (client_create (conf, &ret->client, err) < 0 || client_login (ret->client, err) < 0)
         return -1;
     ret->web = conf->api.web_server;
     ret->has_log = client_feature (ret->client, "log") > 0;
@@ -194,4 +202,14 @@ void remote_close (struct remote *r)
 int remote_call (struct remote *r, const char *call, const char *body, struct text *ret, struct error *err)
 {
     return client_call (r->client, r->arena, call, VERSION, text_of (body), ret, err);
+}
+
+int remote_wait (struct remote *r, const char *call, const char *body, int64_t wait_ms, struct text *ret,
+                 struct error *err)
+{
+    struct client_request q = {
+        .call = call, .version = VERSION, .body = text_of (body), .wait_ms = wait_ms
+    };
+
+    return client_send (r->client, r->arena, &q, ret, err);
 }

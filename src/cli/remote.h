@@ -25,6 +25,10 @@ void remote_close (struct remote *r); /* half-open is fine */
 int remote_call (struct remote *r, const char *call, const char *body, struct text *ret,
                  struct error *err) warn_unused;
 
+/* The same for a call that the server may hold for wait_ms (a long poll). */
+int remote_wait (struct remote *r, const char *call, const char *body, int64_t wait_ms, struct text *ret,
+                 struct error *err) warn_unused;
+
 /* The one task, queue or project that `word` means: its id. Several or none: an error that lists what there is. */
 int remote_find_task (struct remote *r, const char *word, char **ret_id, struct error *err) warn_unused;
 int remote_find_queue (struct remote *r, const char *word, char **ret_id, struct error *err) warn_unused;

@@ -78,7 +78,7 @@ static int page_own (struct printer *p, struct arena *a, int64_t limit, int64_t 
     if (wait_ms)
         str_addf (&body, ",\"wait_ms\":%d", (int)wait_ms);
     str_putc (&body, '}');
-    if (remote_call (&page, "x_events.log", body.p, &data, err) < 0)
+    if (remote_wait (&page, "x_events.log", body.p, wait_ms, &data, err) < 0)
         return -1;
     lines = json_get (data, "lines");
     for (struct json_iter it = json_iter (lines); json_next (&it);)

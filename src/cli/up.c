@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct opts {
@@ -246,40 +246,40 @@ static void show_log_end (struct up *u, enum part part)
     fprintf (stderr, "%s:\n%s", path, p);
 }
 
-/* Until the server answers, or has ended. */
+static int server_ended (struct up *u, struct error *err)
+{
+    cleanup_str struct str words = { 0 };
+    struct spawn_end end;
+
+    if (spawn_wait (&u->children[SERVER], &end, err) < 0)
+        return -1;
+    u->children[SERVER].pid = 0;
+    spawn_end_words (&end, &words);
+    show_log_end (u, SERVER);
+    return error_set (err, ECHILD, "the server ended while it started (%s)", words.p);
+}
+
+/* Until the server answers, or has ended: its pidfd is readable then. */
 static int wait_for_server (struct up *u, struct error *err)
 {
     struct sockaddr_in to = { .sin_family = AF_INET,
                               .sin_port = htons ((uint16_t)u->ports[1]),
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    int64_t give_up = clock_monotonic () + 60000;
 
-    for (int i = 0;; i++) {
+    while (clock_monotonic () < give_up) {
         cleanup_close int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct spawn_end end;
+        struct pollfd ended = { .fd = u->children[SERVER].pidfd, .events = POLLIN };
 
         if (fd < 0)
             return error_errno (err, "make a socket");
-        if (kill (u->children[SERVER].pid, 0) < 0 ||
-            waitid (P_PID, (id_t)u->children[SERVER].pid, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT) < 0)
-            return error_set (err, ECHILD, "the server ended while it started");
         if (connect (fd, (struct sockaddr *)&to, sizeof (to)) == 0)
             return 0;
-        siginfo_t info = { 0 };
-        if (waitid (P_PID, (id_t)u->children[SERVER].pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid) {
-            cleanup_str struct str words = { 0 };
-            if (spawn_wait (&u->children[SERVER], &end, err) < 0)
-                return -1;
-            u->children[SERVER].pid = 0;
-            spawn_end_words (&end, &words);
-            show_log_end (u, SERVER);
-            return error_set (err, ECHILD, "the server ended while it started (%s)", words.p);
-        }
-        nanosleep (&(struct timespec){ .tv_nsec = 2000000 }, NULL);
-        if (i == 15000)
-            return error_set (err, ETIMEDOUT, "the server does not answer on port %d; see %s/log/server.log",
-                              u->ports[1], u->data);
+        if (poll (&ended, 1, 2) > 0)
+            return server_ended (u, err);
     }
+    return error_set (err, ETIMEDOUT, "the server does not answer on port %d; see %s/log/server.log",
+                      u->ports[1], u->data);
 }
 
 /* -- running ----------------------------------------------------------------------------------------------------------- */
@@ -441,7 +441,7 @@ static void say (struct up *u, const char *link, int64_t ms)
 static int run (struct up *u, struct error *err)
 {
     int64_t start = clock_monotonic ();
-    const char *link;
+    const char *link = NULL;
 
     if (folder_make (u->data, 0700, err) < 0 || read_key (u, err) < 0 || loop_create (&u->loop, err) < 0)
         return -1;

@@ -203,6 +203,15 @@ int login_supported_modes (struct call *c, const struct login_supported_modes_in
     return 0;
 }
 
+int x_login_create (struct call *c, const struct x_login_create_in *in, struct x_login_create_out *out,
+                    struct error *err)
+{
+    (void)in;
+    (void)err;
+    out->code = auth_code_create (c->arena, c->facts->volatiles, c->who.company, c->who.user);
+    return 0;
+}
+
 /* Of two that redeem the same code at once only one gets it: the entry can be dropped only once. */
 int x_login_redeem (struct call *c, const struct x_login_redeem_in *in, struct x_login_redeem_out *out,
                     struct error *err)
