@@ -63,5 +63,5 @@ function Body() {
 
 export function Palette() {
   const on = useSyncExternalStore((f) => { listeners.add(f); return () => listeners.delete(f); }, () => open);
-  return <Modal opened={on} onClose={() => set(false)} withCloseButton={false} size={600} yOffset="12vh" padding={0} lockScroll={false} title={undefined} aria-label="Search or jump to">{on && <Body />}</Modal>;
+  return <Modal opened={on} onClose={() => set(false)} withCloseButton={false} size={600} yOffset="12vh" padding={0} lockScroll={false} attributes={{ content: { 'aria-label': 'Search or jump to' } }}>{on && <Body />}</Modal>;
 }

@@ -2,8 +2,8 @@
 
 const minus = (s: string): string => s.replace(/-/g, '\u2212');
 
-/** A metric value in a table or tip: 4 significant digits, scientific below 1e-3 and above 1e6, words for what is no number. */
-export function formatNumber(v: number | null | undefined): string {
+/** A metric value in a table or tip: 4 significant digits unless told, scientific below 1e-3 and above 1e6, words for what is no number. */
+export function formatNumber(v: number | null | undefined, digits = 4): string {
   if (v === null || v === undefined) return '\u2013';
   if (Number.isNaN(v)) return 'NaN';
   if (!Number.isFinite(v)) return v > 0 ? '\u221e' : '\u2212\u221e';
@@ -12,7 +12,7 @@ export function formatNumber(v: number | null | undefined): string {
   if (a < 0.001) return minus(v.toExponential(2).replace(/\.?0+e/, 'e'));
   if (a >= 1e6) return minus(v.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e'));
   if (Number.isInteger(v)) return minus(v.toLocaleString('en'));
-  return minus(a >= 1000 ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : v.toPrecision(4));
+  return minus(a >= 1000 ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : v.toPrecision(digits));
 }
 
 /** A whole number with thousands separators. */
@@ -39,10 +39,10 @@ export function formatBytes(n: number | null | undefined): string {
   return `${i === 0 || v >= 100 ? Math.round(v) : +v.toFixed(1)} ${units[i]}`;
 }
 
-/** A length of time from milliseconds: 840 ms, 3.3 s, 4 m 11 s, 1 h 02 m, 3 d 4 h. */
+/** A length of time from milliseconds: 40 ms, 3.3 s, 4 m 11 s, 1 h 02 m, 3 d 4 h. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || !Number.isFinite(ms) || ms < 0) return '\u2013';
-  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 100) return `${Math.round(ms)} ms`;
   const s = ms / 1000;
   if (s < 10) return `${s.toFixed(1)} s`;
   if (s < 60) return `${Math.floor(s)} s`;

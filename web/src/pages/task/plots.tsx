@@ -19,7 +19,7 @@ function Plot({ e, slot }: { e: PlotEvent; slot: number }) {
   const rows = f.kind === 'table' ? f.rows.slice(0, 500) : [];
   return (
     <article className={`card fig fig-${f.kind}`} aria-label={f.title}>
-      <header><h3 className="cut" title={f.title}>{f.title}</h3><span className="sp" />{e.iter !== undefined && <span className="mut small num-s nw">iteration {e.iter.toLocaleString('en')}</span>}<IconBtn label={`Save ${f.title} as JSON`} size={24} onClick={() => saveText(`${e.metric}-${e.variant}.json`.replace(/[^\w.-]+/g, '_'), e.plot_str ?? '', 'application/json')}><IconDownload size={14} stroke={1.6} /></IconBtn></header>
+      <header><h3 className="cut" title={f.title}>{f.title}</h3><span className="mut small cut">{e.metric === f.title ? '' : e.metric}{e.variant && e.variant !== f.title && e.variant !== e.metric ? `/${e.variant}` : ''}</span><span className="sp" />{e.iter !== undefined && <span className="mut small num-s nw">iteration {e.iter.toLocaleString('en')}</span>}<IconBtn label={`Save ${f.title} as JSON`} size={24} onClick={() => saveText(`${e.metric}-${e.variant}.json`.replace(/[^\w.-]+/g, '_'), e.plot_str ?? '', 'application/json')}><IconDownload size={14} stroke={1.6} /></IconBtn></header>
       <ErrorBoundary what="This plot">
         {f.kind === 'heat' && <HeatMap f={f} />}
         {f.kind === 'xy' && <XYPlot f={f} slot={slot} />}
@@ -32,17 +32,13 @@ function Plot({ e, slot }: { e: PlotEvent; slot: number }) {
 
 export default function Plots({ task: t }: { task: Task }) {
   const q = usePlots(t.id, activeStatus(t.status));
-  const groups = useMemo(() => {
-    const by = new Map<string, PlotEvent[]>();
-    for (const p of q.data ?? []) by.set(p.metric, [...(by.get(p.metric) ?? []), p]);
-    return [...by].sort(([a], [b]) => (a < b ? -1 : 1));
-  }, [q.data]);
+  const list = useMemo(() => [...(q.data ?? [])].sort((a, b) => (a.metric + a.variant < b.metric + b.variant ? -1 : 1)), [q.data]);
   if (q.isPending) return <div className="body"><LoadingCards n={4} /></div>;
   if (q.error && !q.data) return <div className="body"><Failed what="The plots could not be loaded" error={q.error} retry={() => void q.refetch()} /></div>;
-  if (groups.length === 0) return <div className="body"><Empty title="No plots">They appear when the script calls <code>logger.report_confusion_matrix(…)</code>, <code>report_plotly(…)</code> or shows a Matplotlib figure.</Empty></div>;
+  if (list.length === 0) return <div className="body"><Empty title="No plots">They appear when the script calls <code>logger.report_confusion_matrix(…)</code>, <code>report_plotly(…)</code> or shows a Matplotlib figure.</Empty></div>;
   return (
     <div className="body">
-      {groups.map(([m, list]) => <section key={m} className="psec"><h2>{m}</h2><div className="figs">{list.map((e) => <Plot key={`${e.variant} ${e.iter ?? 0}`} e={e} slot={colorSlot(t.id)} />)}</div></section>)}
+      <div className="figs">{list.map((e) => <Plot key={`${e.metric} ${e.variant} ${e.iter ?? 0}`} e={e} slot={colorSlot(t.id)} />)}</div>
     </div>
   );
 }

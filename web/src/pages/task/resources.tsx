@@ -22,7 +22,7 @@ export function Resources({ curves }: { curves: Curve[] }) {
         {list.map((c) => {
           const w = WORDS.find(([re]) => re.test(c.variant));
           const nums = c.mean.filter((v): v is number => v !== null), avg = nums.reduce((a, b) => a + b, 0) / Math.max(1, nums.length);
-          return <div key={c.key}><div className="rl cut" title={c.variant}>{w ? c.variant.replace(w[0], w[1]) : c.variant}</div><div className="rv"><b>{c.last === null ? 'N/A' : `${formatNumber(c.last)}${w?.[2] ?? ''}`}</b><small>avg {formatNumber(avg)}</small></div><Spark v={thin(c.mean, 60)} w={200} h={28} color="var(--tx2)" fill /></div>;
+          return <div key={c.key}><div className="rl cut" title={c.variant}>{w ? c.variant.replace(w[0], w[1]) : c.variant}</div><div className="rv"><b>{c.last === null ? 'N/A' : `${formatNumber(c.last, 3)}${w?.[2] ?? ''}`}</b><small>avg {formatNumber(avg, 3)}</small></div><Spark v={thin(c.mean, 60)} w={200} h={28} color="var(--tx2)" fill /></div>;
         })}
       </div>
     </section>

@@ -33,6 +33,10 @@ export function bestOf(rows: RowView[], metrics: string[]): Map<string, string> 
   return out;
 }
 
+const clamp = (lo: number, hi: number, v: number): number => Math.round(Math.min(hi, Math.max(lo, v)));
+/** A parameter column is as wide as its head and first values need, within limits. */
+const paramWidth = (rows: RowView[], key: string): number => clamp(52, 132, 17 + Math.max((key.split('/').pop() ?? key).length * 6.6, ...rows.slice(0, 40).map((r) => (r.params.get(key)?.length ?? 0) * 7.3)));
+
 function Head({ label, field, order, setOrder, cls = '', note, tip }: { label: string; field: string | null; order: string; setOrder: (o: string) => void; cls?: string; note?: string; tip?: string }) {
   const desc = order === `-${field}`, on = desc || order === field;
   const inner = <><span className="cut">{label}</span>{note && <small title={note === 'max' ? 'higher is better' : 'lower is better'}>{note}</small>}{on && (desc ? <IconArrowDown size={13} stroke={2} /> : <IconArrowUp size={13} stroke={2} />)}</>;
@@ -87,8 +91,9 @@ export function TaskGrid(p: GridProps) {
       </div>
     );
   }
-  const template = ['36px', 'minmax(248px, 1.2fr)', 'minmax(216px, .8fr)', ...(p.wide ? ['minmax(110px, .5fr)'] : []), ...cols.metrics.map(() => '112px'), ...cols.params.map((k) => `${Math.min(124, Math.max(64, 24 + k.length * 7))}px`), '84px', '92px', '84px'].join(' ');
-  const min = 36 + 248 + 216 + (p.wide ? 110 : 0) + cols.metrics.length * 112 + cols.params.reduce((a, k) => a + Math.min(124, Math.max(64, 24 + k.length * 7)), 0) + 84 + 92 + 84 + 8;
+  const fixed = [...cols.metrics.map((k) => clamp(96, 124, 44 + k.length * 6.6)), ...cols.params.map((k) => paramWidth(rows, k)), 82, 84, 60];
+  const template = ['36px', 'minmax(260px, 1.2fr)', 'minmax(196px, .8fr)', ...(p.wide ? ['minmax(104px, .5fr)'] : []), ...fixed.map((w) => `${w}px`)].join(' ');
+  const min = 36 + 260 + 196 + (p.wide ? 104 : 0) + fixed.reduce((a, w) => a + w, 0) + 8;
   const hash = new Map(p.found.metrics.map((m) => [m.key, m.hash]));
   const all = rows.length > 0 && rows.every((r) => selected.has(r.task.id));
   return (

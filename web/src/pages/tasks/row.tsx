@@ -44,7 +44,7 @@ export const TaskRow = memo(function TaskRow({ view, index, cols, best, selected
   return (
     <div role="row" aria-rowindex={index + 2} aria-selected={selected} data-index={index} tabIndex={current ? 0 : -1} className={`tr${selected ? ' sel' : ''}`} style={{ transform: `translateY(${top}px)`, height }} onClick={click} onKeyDown={key} onFocus={() => onFocus(index)}>
       <div role="gridcell" className="c chk"><Checkbox tabIndex={-1} checked={selected} onChange={() => undefined} onClick={(e) => onSelect(t.id, e.shiftKey)} aria-label={`Select ${t.name ?? t.id}`} /></div>
-      <div role="gridcell" className="c name"><Dot c={colorSlot(t.id)} /><Link tabIndex={-1} to={to} title={t.name}>{t.name || t.id}</Link>{tags.slice(0, 2).map((g) => <Tag key={g}>{g}</Tag>)}{tags.length > 2 && <span className="more" title={tags.slice(2).join(', ')}>+{tags.length - 2}</span>}</div>
+      <div role="gridcell" className="c name"><Dot c={colorSlot(t.id)} /><Link tabIndex={-1} to={to} title={t.name}>{t.name || t.id}</Link>{tags.slice(0, 1).map((g) => <Tag key={g}>{g}</Tag>)}{tags.length > 1 && <span className="more" title={tags.slice(1).join(', ')}>+{tags.length - 1}</span>}</div>
       <div role="gridcell" className="c status"><StatusCell t={t} /></div>
       {wide && <div role="gridcell" className="c tx2" title={t.project?.name}><Link tabIndex={-1} to={projectPath(t.project?.id ?? '*')}>{t.project?.name ?? '–'}</Link></div>}
       {cols.metrics.map((k) => <MetricCell key={k} m={view.metrics.get(k)} best={best.get(k) === t.id} />)}
