@@ -23,4 +23,4 @@ if [ "$want" != "$have" ]; then
 fi
 node node_modules/typescript/bin/tsc --noEmit
 node node_modules/vite/bin/vite.js build --outDir "$out" --emptyOutDir --logLevel warn
-node tools/compress.mjs "$out"
+node tools/budget.mjs "$out"

@@ -17,14 +17,14 @@ export type Route =
   | { page: 'redirect'; to: string }
   | { page: 'missing' };
 
-/** Tab names other clients use, by the last parts of their path. */
+/** Tab names other clients use, by the first part of their path that means one. */
 const FOREIGN_TABS: Record<string, Tab> = {
   log: 'console', console: 'console', scalar: 'scalars', scalars: 'scalars', plots: 'plots', 'debug-images': 'images', debugimages: 'images', samples: 'images', images: 'images',
   execution: 'execution', 'hyper-params': 'config', 'hyper-param': 'config', configuration: 'config', config: 'config', artifacts: 'artifacts', models: 'artifacts', general: 'info', info: 'info', summary: 'summary', details: 'summary',
 };
 export function foreignTab(rest: string[]): Tab {
-  for (let i = rest.length - 1; i >= 0; i--) {
-    const tab = FOREIGN_TABS[(rest[i] ?? '').toLowerCase()];
+  for (const part of rest) {
+    const tab = FOREIGN_TABS[part.toLowerCase()];
     if (tab) return tab;
   }
   return 'summary';

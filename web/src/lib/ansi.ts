@@ -59,7 +59,7 @@ function cls(st: State): string {
 }
 
 // CSI sequences, OSC strings (ended by BEL or ST), and two-byte escapes.
-const ESC = /\u001b\[([0-9;:?<=>!]*)[ -/]*([@-~])|\u001b\]([^\u0007\u001b]*)(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]|\u009b[0-9;]*[@-~]/g;
+const ESC = /\u001b\[([0-9;:?<=>!]*)[ -/]*([@-~])|\u001b\]([^\u0007\u001b]*)(?:\u0007|\u001b\\)|\u001b[ -/]*[0-Z\\^-~]|\u009b[0-9;]*[@-~]/g;
 // What may reorder or hide text: bidi controls, zero width marks, other control characters.
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 const visible = (s: string): string => s.replace(HIDDEN, '\ufffd');

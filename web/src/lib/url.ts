@@ -32,7 +32,8 @@ export function repositoryHref(repo: string | null | undefined): string | null {
   if (!repo) return null;
   const ssh = /^(?:ssh:\/\/)?(?:[\w.-]+@)([\w.-]+)[:/](?:\d+\/)?(.+?)(?:\.git)?$/.exec(repo.trim());
   if (ssh?.[1] && ssh[2] && !repo.includes('://', 6) && !/^https?:/.test(repo)) return `https://${ssh[1]}/${ssh[2]}`;
-  const href = safeHref(repo);
+  // A repository is never a file of ours: an origin that matches no host keeps it as it is.
+  const href = safeHref(repo, 'https://repository.invalid');
   return href?.startsWith('http') ? href.replace(/\.git$/, '') : null;
 }
 

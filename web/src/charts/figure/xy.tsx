@@ -3,17 +3,9 @@ import { useMemo } from 'react';
 import { runColor } from '../../lib/color';
 import { formatNumber, formatTick } from '../../lib/format';
 import type { XYFigure } from './parse';
+import { niceTicks } from './ticks';
 
 const W = 640, H = 300, L = 52, R = 12, T = 10, B = 28;
-
-/** Round tick values that cover lo..hi. */
-export function niceTicks(lo: number, hi: number, n = 5): number[] {
-  if (!(hi > lo)) return [lo];
-  const raw = (hi - lo) / n, p = 10 ** Math.floor(Math.log10(raw)), m = raw / p, step = (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * p;
-  const out: number[] = [];
-  for (let v = Math.ceil(lo / step) * step; v <= hi + step * 1e-9; v += step) out.push(+v.toPrecision(12));
-  return out;
-}
 
 export function XYPlot({ f, slot }: { f: XYFigure; slot: number }) {
   const g = useMemo(() => {

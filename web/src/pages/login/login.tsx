@@ -7,15 +7,11 @@ import { ApiError, basic, call } from '../../api/call';
 import { client } from '../../api/queries';
 import { Logo } from '../../components/shell';
 import { navigate } from '../../router';
+import { nextPath } from './next';
 import './login.css';
 
 interface Trouble { what: string; next: string }
 
-/** Where to go after login: only paths of this page, never another site. */
-export function nextPath(search: string): string {
-  const next = new URLSearchParams(search).get('next') ?? '/';
-  return /^\/(?![/\\])/.test(next) && !next.startsWith('/login') ? next : '/';
-}
 function enter(): void {
   client.clear();
   navigate(nextPath(location.search), { replace: true });

@@ -19,7 +19,7 @@ function Plot({ e, slot }: { e: PlotEvent; slot: number }) {
   const rows = f.kind === 'table' ? f.rows.slice(0, 500) : [];
   return (
     <article className={`card fig fig-${f.kind}`} aria-label={f.title}>
-      <header><h3 className="cut" title={f.title}>{f.title}</h3><span className="mut small cut">{e.metric === f.title ? '' : e.metric}{e.variant && e.variant !== f.title && e.variant !== e.metric ? `/${e.variant}` : ''}</span><span className="sp" />{e.iter !== undefined && <span className="mut small num-s nw">iteration {e.iter.toLocaleString('en')}</span>}<IconBtn label={`Save ${f.title} as JSON`} size={24} onClick={() => saveText(`${e.metric}-${e.variant}.json`.replace(/[^\w.-]+/g, '_'), e.plot_str ?? '', 'application/json')}><IconDownload size={14} stroke={1.6} /></IconBtn></header>
+      <header><h3 className="cut" title={f.title}>{f.title}</h3><span className="mut small cut">{[...new Set([e.metric, e.variant])].filter((s) => s && s !== f.title).join('/')}</span><span className="sp" />{e.iter !== undefined && <span className="mut small num-s nw">iteration {e.iter.toLocaleString('en')}</span>}<IconBtn label={`Save ${f.title} as JSON`} size={24} onClick={() => saveText(`${e.metric}-${e.variant}.json`.replace(/[^\w.-]+/g, '_'), e.plot_str ?? '', 'application/json')}><IconDownload size={14} stroke={1.6} /></IconBtn></header>
       <ErrorBoundary what="This plot">
         {f.kind === 'heat' && <HeatMap f={f} />}
         {f.kind === 'xy' && <XYPlot f={f} slot={slot} />}

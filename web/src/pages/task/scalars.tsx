@@ -1,5 +1,5 @@
 // Scalars: metric tree on the left, wall of charts on the right. What is shown stands in the address.
-import { SegmentedControl, Slider, Switch } from '@mantine/core';
+import { Button, Modal, SegmentedControl, Slider, Switch } from '@mantine/core';
 import '@mantine/core/styles/Slider.css';
 import { IconSearch, IconTable } from '@tabler/icons-react';
 import { useMemo, useRef, useState } from 'react';
@@ -38,6 +38,7 @@ export default function Scalars({ task: t }: { task: Task }) {
   const [band, setBand] = useParam('band', '1');
   const [find, setFind] = useParam('show', '');
   const [table, setTable] = useState(false);
+  const [picking, setPicking] = useState(false);
   const [own, setOwn] = useState<Set<string> | null>(null);
   const narrow = useNarrow();
   const box = useRef<HTMLInputElement>(null);
@@ -65,6 +66,7 @@ export default function Scalars({ task: t }: { task: Task }) {
       </aside>
       <div className="wallbox">
         <div className="wtool">
+          {narrow && <Button onClick={() => setPicking(true)}>Metrics</Button>}
           <span className="wl hide-s">X axis</span>
           <SegmentedControl data={[{ label: 'Iteration', value: 'iter' }, { label: 'Time', value: 'time' }, { label: 'Clock', value: 'clock' }]} value={kind} onChange={setX} aria-label="X axis" />
           <i className="vsep" />
@@ -83,6 +85,7 @@ export default function Scalars({ task: t }: { task: Task }) {
             : wall.length === 0 ? <Empty title="No metric is shown">{find ? `Nothing matches "${find}" among ${plural(groups.length, 'metric')}.` : 'Tick metrics on the left.'}</Empty>
             : wall.map((p) => <Panel key={p.g.metric} title={p.lines.length === 1 && p.g.curves.length === 1 && p.g.metric !== p.g.curves[0]?.variant && p.g.curves[0]?.variant ? `${p.g.metric}/${p.g.curves[0].variant}` : p.g.metric} lines={p.lines} of={p.g.curves.length} log={logY === '1'} band={band === '1'} weight={weight} x={kind} t0={parseTime(t.started)} />)}
         </div>
+        <Modal opened={picking} onClose={() => setPicking(false)} title="Metrics" lockScroll={false} closeButtonProps={{ 'aria-label': 'Close' }}><MetricTree groups={groups} on={on} set={setOwn} find={find} /></Modal>
         <p className="vh" role="status">{statusOf(t) === 'running' ? 'Updating while the task runs.' : ''}</p>
       </div>
     </div>
