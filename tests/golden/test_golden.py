@@ -39,9 +39,13 @@ class Player:
             path += "?" + exchange["query"]
         connection = self.connections.get(port) or http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self.connections[port] = connection
-        connection.request(exchange["method"], path, body, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        try:
+            connection.request(exchange["method"], path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (http.client.HTTPException, OSError) as error:
+            del self.connections[port]
+            return 0, f'{{"meta": {{"result_subcode": 0, "result_msg": "{error!r}"}}, "data": {{}}}}'.encode()
 
     @staticmethod
     def body(exchange, headers):
