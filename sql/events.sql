@@ -3,7 +3,7 @@
 
 -- name: stream_get
 SELECT id, series, batches, points, lines, log_events, log_updated, log_chunks
-FROM event_stream WHERE task = ?1 AND company = ?2 AND live = 1;
+FROM event_stream WHERE task = ?1 AND live = 1;
 
 -- name: stream_insert
 INSERT INTO event_stream (company, task) VALUES (?1, ?2);
@@ -14,7 +14,7 @@ UPDATE event_stream SET series = ?2, batches = ?3, points = ?4, lines = ?5, log_
 WHERE id = ?1;
 
 -- name: stream_retire
-UPDATE event_stream SET live = 0 WHERE task = ?1 AND company = ?2 AND live = 1;
+UPDATE event_stream SET live = 0 WHERE task = ?1 AND live = 1;
 
 -- name: stream_retired
 SELECT id FROM event_stream WHERE live = 0 LIMIT 1;
@@ -138,3 +138,50 @@ UPDATE event_stream SET log_joined = ?2, log_chunks = max (0, log_chunks - ?3) W
 
 -- name: log_removed
 UPDATE event_stream SET log_events = log_events - ?2 WHERE id = ?1;
+
+-- name: event_row_put
+INSERT INTO event_row (stream, type, identity, metric, variant, iter, time, received, url, doc)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT (stream, type, identity) DO UPDATE SET time = excluded.time, received = excluded.received,
+    url = excluded.url, doc = excluded.doc;
+
+-- name: event_row_names
+SELECT metric, variant, max (iter), max (received), count (iter) FROM event_row
+WHERE stream = ?1 AND type = ?2 GROUP BY metric, variant ORDER BY metric, variant;
+
+-- name: event_row_last
+SELECT doc FROM event_row WHERE stream = ?1 AND type = ?2 AND metric = ?3 AND variant = ?4
+ORDER BY iter DESC LIMIT ?5;
+
+-- name: event_row_of
+SELECT iter, time, url, doc FROM event_row WHERE stream = ?1 AND type = ?2 AND metric = ?3 AND variant = ?4
+    AND iter BETWEEN ?5 AND ?6
+ORDER BY iter DESC, time DESC, id DESC;
+
+-- name: event_row_iters_earlier
+SELECT DISTINCT iter FROM event_row WHERE stream = ?1 AND type = ?2 AND metric = ?3 AND variant = ?4 AND iter < ?5
+ORDER BY iter DESC LIMIT ?6;
+
+-- name: event_row_iters_later
+SELECT DISTINCT iter FROM event_row WHERE stream = ?1 AND type = ?2 AND metric = ?3 AND variant = ?4 AND iter > ?5
+ORDER BY iter LIMIT ?6;
+
+-- name: event_row_urls
+SELECT iter, url FROM event_row WHERE stream = ?1 AND type = ?2 AND metric = ?3 AND variant = ?4
+    AND url IS NOT NULL AND iter IS NOT NULL
+ORDER BY iter DESC;
+
+-- name: event_row_list
+SELECT type, iter, metric, variant, doc FROM event_row WHERE stream = ?1 ORDER BY id;
+
+-- name: event_row_all_urls
+SELECT type, url, doc FROM event_row WHERE stream = ?1 AND (type = 3 OR type = 4);
+
+-- name: event_row_types
+SELECT type, metric, max (received) FROM event_row WHERE stream = ?1 GROUP BY type, metric;
+
+-- name: event_row_count
+SELECT count (*) FROM event_row WHERE stream = ?1;
+
+-- name: event_model_ready
+SELECT ready FROM model WHERE id = ?1 AND company = ?2;

@@ -13,7 +13,7 @@ CREATE TABLE event_stream (
     log_chunks  INTEGER NOT NULL DEFAULT 0, -- not joined yet
     log_joined  INTEGER NOT NULL DEFAULT 1  -- chunks before this line are joined
 ) STRICT;
-CREATE UNIQUE INDEX event_stream_task ON event_stream (task, company) WHERE live = 1;
+CREATE UNIQUE INDEX event_stream_task ON event_stream (task) WHERE live = 1;
 CREATE INDEX event_stream_retired ON event_stream (id) WHERE live = 0;
 CREATE INDEX event_stream_fold ON event_stream (id) WHERE batches >= 64 AND live = 1;
 CREATE INDEX event_stream_join ON event_stream (id) WHERE log_chunks >= 64 AND live = 1;

@@ -502,6 +502,16 @@ char *json_key (struct arena *a, struct text raw_key)
     return p;
 }
 
+struct text json_string_text (struct arena *a, struct text v)
+{
+    char *p;
+
+    if (json_kind (v) != JSON_STRING)
+        return (struct text){ NULL, 0 };
+    p = arena_alloc (a, v.n + 1);
+    return (struct text){ p, unescape (inside (v), p) };
+}
+
 char *json_string (struct arena *a, struct text v)
 {
     return json_kind (v) == JSON_STRING ? json_key (a, inside (v)) : NULL;

@@ -53,6 +53,8 @@ struct text json_get_path (struct text object, const char *const *path, size_t n
 
 /* Values. _text: unescaped UTF-8 in the arena (a string), NULL for any other kind. */
 char *json_string (struct arena *a, struct text v);
+/* The same with its length, for strings that may hold NUL bytes; the absent text for any other kind. */
+struct text json_string_text (struct arena *a, struct text v);
 char *json_key (struct arena *a, struct text raw_key); /* unescape what json_iter gave as key */
 bool json_string_is (struct text v, const char *s);
 int64_t json_int (struct text v,

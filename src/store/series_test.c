@@ -237,7 +237,7 @@ static int fold_some (struct db *db, void *arg, struct error *err)
     struct stream s;
     int64_t left;
 
-    if (stream_get (db, "c", "t", &s, err) < 0)
+    if (stream_get (db, "t", &s, err) < 0)
         return -1;
     return series_fold (db, s.id, (size_t)step->fold, &left, err);
 }
@@ -252,7 +252,7 @@ static int check_all (struct db *db, void *arg, struct error *err)
     struct stream s;
     size_t n;
 
-    if (stream_get (db, "c", "t", &s, err) < 0 || series_list (db, a, s.id, &v, &n, err) < 0)
+    if (stream_get (db, "t", &s, err) < 0 || series_list (db, a, s.id, &v, &n, err) < 0)
         return -1;
     assert_int_equal (n, 4);
     for (int i = 0; i < 4; i++)
@@ -345,7 +345,7 @@ static int retire (struct db *db, void *arg, struct error *err)
     int slices = 0;
 
     (void)arg;
-    if (stream_retire (db, "c", "t", err) < 0 || stream_get (db, "c", "t", &s, err) < 0)
+    if (stream_retire (db, "t", err) < 0 || stream_get (db, "t", &s, err) < 0)
         return -1;
     assert_int_equal (s.id, 0);
     for (; more; slices++) {

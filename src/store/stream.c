@@ -4,13 +4,13 @@
 #include "sql/sql.h"
 #include "store/store.h"
 
-int stream_get (struct db *db, const char *company, const char *task, struct stream *ret, struct error *err)
+int stream_get (struct db *db, const char *task, struct stream *ret, struct error *err)
 {
     cleanup_rows struct rows r = { 0 };
     int rc;
 
     *ret = (struct stream){ 0 };
-    if (db_query (db, &sql_stream_get, &r, err, V_STR (task), V_STR (company)) < 0)
+    if (db_query (db, &sql_stream_get, &r, err, V_STR (task)) < 0)
         return -1;
     if ((rc = db_next (&r, err)) <= 0)
         return rc;
@@ -27,7 +27,7 @@ int stream_get (struct db *db, const char *company, const char *task, struct str
 
 int stream_need (struct db *db, const char *company, const char *task, struct stream *ret, struct error *err)
 {
-    if (stream_get (db, company, task, ret, err) < 0)
+    if (stream_get (db, task, ret, err) < 0)
         return -1;
     if (ret->id)
         return 0;
@@ -46,9 +46,9 @@ int stream_save (struct db *db, const struct stream *s, struct error *err)
                : 0;
 }
 
-int stream_retire (struct db *db, const char *company, const char *task, struct error *err)
+int stream_retire (struct db *db, const char *task, struct error *err)
 {
-    return db_exec (db, &sql_stream_retire, err, V_STR (task), V_STR (company)) < 0 ? -1 : 0;
+    return db_exec (db, &sql_stream_retire, err, V_STR (task)) < 0 ? -1 : 0;
 }
 
 /* Rows of a stream, table by table; chunks before the series they hang on. */

@@ -136,7 +136,7 @@ static int ask_run (struct db *db, void *arg, struct error *err)
     struct stream s;
     size_t at = 0;
 
-    if (stream_get (db, "c", "t", &s, err) < 0)
+    if (stream_get (db, "t", &s, err) < 0)
         return -1;
     q->out[0] = 0;
     if (q->by_line) {
@@ -223,7 +223,7 @@ static int join_run (struct db *db, void *arg, struct error *err)
     struct stream s;
 
     (void)arg;
-    return stream_get (db, "c", "t", &s, err) < 0 ? -1 : log_join (db, s.id, err);
+    return stream_get (db, "t", &s, err) < 0 ? -1 : log_join (db, s.id, err);
 }
 
 static bool before_500 (const struct log_event *e, void *arg)
@@ -236,7 +236,7 @@ static int remove_run (struct db *db, void *arg, struct error *err)
 {
     struct stream s;
 
-    return stream_get (db, "c", "t", &s, err) < 0 ? -1 : log_remove (db, s.id, before_500, NULL, arg, err);
+    return stream_get (db, "t", &s, err) < 0 ? -1 : log_remove (db, s.id, before_500, NULL, arg, err);
 }
 
 static int count_run (struct db *db, void *arg, struct error *err)

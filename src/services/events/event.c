@@ -73,7 +73,7 @@ static bool key_is (struct arena *a, struct text key, const char *name)
 
 static struct text string_of (struct arena *a, struct text v)
 {
-    return json_kind (v) == JSON_STRING ? text_of (json_string (a, v)) : (struct text){ 0 };
+    return json_string_text (a, v);
 }
 
 static void keep (struct str *extra, struct text key, struct text value)

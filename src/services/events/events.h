@@ -34,5 +34,7 @@ int events_retire (struct db *db, const char *company, const char *task, struct 
 int events_urls (struct db *db, struct arena *a, const char *company, const char *task, struct str *out,
                  struct error *err) warn_unused;
 
-/* One slice of background work inside a write: old rows removed, batches folded. *ret_more: call again soon. */
-int events_sweep (struct db *db, bool *ret_more, struct error *err) warn_unused;
+/* Background work: rows of retired events removed, batches folded, console chunks joined. The server adds it to the
+ * store. */
+struct sweeper;
+extern const struct sweeper events_sweeper;
