@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "server/room.h"
 #include "services/auth/auth.h"
+#include "services/events/events.h"
 
 static int flush_keys (struct db *db, int64_t budget_ms, void *arg, struct error *err)
 {
@@ -22,4 +23,5 @@ void background_add (struct server *s)
 {
     for (size_t i = 0; i < sizeof (rows) / sizeof (*rows); i++)
         store_add_sweeper (s->store, &rows[i], s);
+    store_add_sweeper (s->store, &events_sweeper, NULL);
 }

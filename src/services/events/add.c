@@ -40,7 +40,8 @@ int events_add_batch_prepare (struct call *c, const struct events_add_batch_in *
 
 /* -- may these events be stored? *ret_words: why not, NULL = they may ------------------------------------------------ */
 
-static int model_refuses (struct call *c, const struct event_group *g, const char **ret_words, struct error *err)
+static int model_refuses (struct call *c, const struct event_group *g, const char **ret_words,
+                          struct error *err)
 {
     cleanup_rows struct rows r = { 0 };
     int rc;
@@ -53,7 +54,8 @@ static int model_refuses (struct call *c, const struct event_group *g, const cha
     return 0;
 }
 
-static int task_refuses (struct call *c, const struct event_group *g, const char **ret_words, struct error *err)
+static int task_refuses (struct call *c, const struct event_group *g, const char **ret_words,
+                         struct error *err)
 {
     struct task_facts f;
     bool locked;

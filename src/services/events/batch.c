@@ -202,7 +202,7 @@ static void add_log (struct builder *b, struct event_group *g, size_t *cap, cons
 static int add_event (struct builder *b, const struct event *e, struct error *err)
 {
     struct event_group *g;
-    uint32_t i;
+    uint32_t i = 0;
 
     b->events++;
     if (e->problem) {

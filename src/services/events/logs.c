@@ -12,6 +12,7 @@
 #include "store/text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { PAGE_MOST = 10000, LINES_MOST = 5000, WAIT_MOST_MS = 120000 };
@@ -48,8 +49,7 @@ static void put_text (struct str *s, const char *name, struct text t)
     str_add_json (s, t.p, t.n);
 }
 
-/* One event as it is answered. `whole`: with type and task. */
-static void put_event (struct str *s, const struct log_event *e, const char *task, bool whole)
+void event_log_put (struct str *s, const struct log_event *e, const char *task, bool whole)
 {
     str_puts (s, "{\"timestamp\":");
     str_add_int (s, e->time);
@@ -70,7 +70,8 @@ static void put_event (struct str *s, const struct log_event *e, const char *tas
     str_putc (s, '}');
 }
 
-static struct text put_events (struct call *c, const char *task, const struct log_event *v, size_t n, bool reverse)
+static struct text put_events (struct call *c, const char *task, const struct log_event *v, size_t n,
+                               bool reverse)
 {
     struct str s = { .arena = c->arena };
 
@@ -78,7 +79,7 @@ static struct text put_events (struct call *c, const char *task, const struct lo
     for (size_t i = 0; i < n; i++) {
         if (i)
             str_putc (&s, ',');
-        put_event (&s, &v[reverse ? n - 1 - i : i], task, true);
+        event_log_put (&s, &v[reverse ? n - 1 - i : i], task, true);
     }
     str_putc (&s, ']');
     return str_text (&s);
@@ -109,8 +110,8 @@ int events_get_task_log_2_9 (struct call *c, const struct events_get_task_log_2_
     METRIC_CHOICES (c->arena, in->metrics, choices);
     w = (struct wanted){ choices, in->metrics.n, c->arena };
     if (check_order (in->order, err) < 0 || select_stream (c, in->task, false, &stream, err) < 0 ||
-        log_page (c->db, c->arena, stream.id, in->navigate_earlier, from ? from : none, page_size (in->batch_size),
-                  w.n ? is_wanted : NULL, &w, &v, &n, err) < 0)
+        log_page (c->db, c->arena, stream.id, in->navigate_earlier, from ? from : none,
+                  page_size (in->batch_size), w.n ? is_wanted : NULL, &w, &v, &n, err) < 0)
         return -1;
     out->total = stream.log_events;
     if (w.n && log_count (c->db, stream.id, is_wanted, &w, &out->total, err) < 0)
@@ -152,16 +153,18 @@ static int scroll_log (struct call *c, struct scrolled *q, struct error *err)
         q->reverse = json_true (json_get (state, "reverse"));
     }
     if (select_stream (c, q->task, false, &stream, err) < 0 ||
-        (!ended && log_page (c->db, c->arena, stream.id, q->earlier, time, q->size, NULL, NULL, &v, &n, err) < 0))
+        (!ended &&
+         log_page (c->db, c->arena, stream.id, q->earlier, time, q->size, NULL, NULL, &v, &n, err) < 0))
         return -1;
     q->events = put_events (c, q->task, v, n, q->reverse);
     q->returned = n;
     q->total = stream.log_events;
-    q->next = n ? scroll_make (c, "log",
-                               text_of (arena_printf (c->arena, "{\"time\":%" PRId64 ",\"earlier\":%s,\"reverse\":%s}",
-                                                      v[n - 1].time, q->earlier ? "true" : "false",
-                                                      q->reverse ? "true" : "false")))
-                : "FFFF";
+    q->next =
+        n ? scroll_make (c, "log",
+                         text_of (arena_printf (
+                             c->arena, "{\"time\":%" PRId64 ",\"earlier\":%s,\"reverse\":%s}", v[n - 1].time,
+                             q->earlier ? "true" : "false", q->reverse ? "true" : "false")))
+          : "FFFF";
     return 0;
 }
 
@@ -216,7 +219,9 @@ static void put_plain (struct str *s, struct text t)
 /* A placeholder of line_format; false: there is none of this name. e NULL: only look. */
 static bool put_placeholder (struct str *s, struct text name, const struct log_event *e)
 {
-    static const char *const names[] = { "asctime", "timestamp", "worker", "level", "msg", "metric", "variant" };
+    static const char *const names[] = {
+        "asctime", "timestamp", "worker", "level", "msg", "metric", "variant"
+    };
     size_t i = 0;
 
     while (i < sizeof (names) / sizeof (*names) && !text_is (name, names[i]))
@@ -228,7 +233,11 @@ static bool put_placeholder (struct str *s, struct text name, const struct log_e
     if (i < 2)
         str_add_int (s, e->time);
     else
-        put_plain (s, i == 2 ? e->worker : i == 3 ? e->level : i == 4 ? e->msg : i == 5 ? e->metric : e->variant);
+        put_plain (s, i == 2   ? e->worker
+                      : i == 3 ? e->level
+                      : i == 4 ? e->msg
+                      : i == 5 ? e->metric
+                               : e->variant);
     return true;
 }
 
@@ -245,10 +254,11 @@ static int put_formatted (struct str *s, const char *format, const struct log_ev
         } else {
             end = strchr (p, '}');
             if (!end || !put_placeholder (s, (struct text){ p + 1, (size_t)(end - p - 1) }, e))
-                return error_set (err, ERR_FIELDS_VALUE,
-                                  "field line_format: unknown placeholder at '%.40s'; known are asctime, worker, level, "
-                                  "msg, metric, variant",
-                                  p);
+                return error_set (
+                    err, ERR_FIELDS_VALUE,
+                    "field line_format: unknown placeholder at '%.40s'; known are asctime, worker, level, "
+                    "msg, metric, variant",
+                    p);
             p = end;
         }
     }
@@ -267,8 +277,10 @@ int events_download_task_log (struct call *c, const struct events_download_task_
 
     (void)out;
     if (!json && strcmp (in->line_type, "text") != 0)
-        return error_set (err, ERR_VALIDATION, "field line_type: '%.40s' is neither json nor text", in->line_type);
-    if (put_formatted (&s, in->line_format, NULL, err) < 0 || select_stream (c, in->task, false, &stream, err) < 0)
+        return error_set (err, ERR_VALIDATION, "field line_type: '%.40s' is neither json nor text",
+                          in->line_type);
+    if (put_formatted (&s, in->line_format, NULL, err) < 0 ||
+        select_stream (c, in->task, false, &stream, err) < 0)
         return -1;
     str_reset (&s);
     do {
@@ -278,7 +290,7 @@ int events_download_task_log (struct call *c, const struct events_download_task_
             return -1;
         for (size_t i = 0; i < n; i++) {
             if (json)
-                put_event (&s, &v[i], in->task, false);
+                event_log_put (&s, &v[i], in->task, false);
             else if (put_formatted (&s, in->line_format, &v[i], err) < 0)
                 return -1;
             str_putc (&s, '\n');
@@ -312,7 +324,8 @@ static bool is_to_clear (const struct log_event *e, void *arg)
 
     if (e->time >= t->before)
         return false;
-    if (t->in->include_metrics.n && !among ((const char *const *)t->in->include_metrics.v, t->in->include_metrics.n, e->metric))
+    if (t->in->include_metrics.n &&
+        !among ((const char *const *)t->in->include_metrics.v, t->in->include_metrics.n, e->metric))
         return false;
     return !among ((const char *const *)t->in->exclude_metrics.v, t->in->exclude_metrics.n, e->metric);
 }
@@ -324,7 +337,8 @@ static int check_unlocked (struct call *c, const char *task, bool allow_locked, 
     if (task_facts (c, task, false, &f, err) < 0)
         return -1;
     if (!allow_locked && (!strcmp (f.status, "published") || !strcmp (f.status, "publishing")))
-        return error_set (err, ERR_INVALID_TASK_ID, "task %s is published: its events cannot be changed", task);
+        return error_set (err, ERR_INVALID_TASK_ID, "task %s is published: its events cannot be changed",
+                          task);
     return 0;
 }
 
@@ -361,13 +375,15 @@ static char *cursor_of (struct call *c, const struct stream *s, int64_t line)
     return arena_printf (c->arena, "%" PRId64 "-%" PRId64, s->id, line);
 }
 
-static int read_cursor (const char *field, const char *text, const struct stream *s, int64_t *ret, struct error *err)
+static int read_cursor (const char *field, const char *text, const struct stream *s, int64_t *ret,
+                        struct error *err)
 {
     int64_t stream, line;
     int end = 0;
 
     if (sscanf (text, "%" SCNd64 "-%" SCNd64 "%n", &stream, &line, &end) != 2 || text[end] || line < 0)
-        return error_set (err, ERR_VALIDATION, "field %s: '%.60s' is no cursor that x_events.log gave", field, text);
+        return error_set (err, ERR_VALIDATION, "field %s: '%.60s' is no cursor that x_events.log gave", field,
+                          text);
     *ret = stream == s->id ? line : 0;
     return 0;
 }
@@ -409,7 +425,8 @@ static void fill_lines (struct call *c, const struct log_line *v, size_t n, stru
     }
 }
 
-int x_events_log (struct call *c, const struct x_events_log_in *in, struct x_events_log_out *out, struct error *err)
+int x_events_log (struct call *c, const struct x_events_log_in *in, struct x_events_log_out *out,
+                  struct error *err)
 {
     size_t limit = (size_t)(in->limit < 1 ? 1 : in->limit > LINES_MOST ? LINES_MOST : in->limit), n = 0;
     int64_t after = 0, before = INT64_MAX, last;
@@ -423,7 +440,8 @@ int x_events_log (struct call *c, const struct x_events_log_in *in, struct x_eve
         (in->after && read_cursor ("after", in->after, &s, &after, err) < 0) ||
         (in->before && read_cursor ("before", in->before, &s, &before, err) < 0))
         return -1;
-    if (s.id && log_read_lines (c->db, c->arena, s.id, !in->after, in->after ? after + 1 : before, limit, &v, &n, err) < 0)
+    if (s.id && log_read_lines (c->db, c->arena, s.id, !in->after, in->after ? after + 1 : before, limit, &v,
+                                &n, err) < 0)
         return -1;
     out->open = is_open (facts.status);
     if (!n && !in->before && in->wait_ms > 0 && out->open && !c->last_try) {
@@ -443,8 +461,8 @@ int x_events_log (struct call *c, const struct x_events_log_in *in, struct x_eve
 
 /* -- scrolls keep nothing here --------------------------------------------------------------------------------------- */
 
-int events_clear_scroll (struct call *c, const struct events_clear_scroll_in *in, struct events_clear_scroll_out *out,
-                         struct error *err)
+int events_clear_scroll (struct call *c, const struct events_clear_scroll_in *in,
+                         struct events_clear_scroll_out *out, struct error *err)
 {
     (void)c;
     (void)in;

@@ -10,3 +10,5 @@ void event_head (struct str *s, enum event_type type, struct text task, int64_t 
                  struct text metric, struct text variant);
 /* ,"@timestamp":"2026-11-29T17:40:05.380Z" */
 void event_received (struct str *s, int64_t ms);
+/* A console event as it is answered; `whole`: with type and task. */
+void event_log_put (struct str *s, const struct log_event *e, const char *task, bool whole);

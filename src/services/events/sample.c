@@ -94,8 +94,8 @@ static const struct point *in_order (struct arena *a, const struct point *v, siz
     return own;
 }
 
-void sample_stretches (struct arena *a, const struct point *v, size_t n, enum sample_key key, int64_t interval,
-                       struct stretch **ret, size_t *ret_n)
+void sample_stretches (struct arena *a, const struct point *v, size_t n, enum sample_key key,
+                       int64_t interval, struct stretch **ret, size_t *ret_n)
 {
     struct stretch *s = NULL;
     size_t used = 0, cap = 0;

@@ -6,10 +6,10 @@
 enum sample_key { SAMPLE_ITER, SAMPLE_TIME };
 
 struct stretch {
-    int64_t x;                  /* where it begins: a multiple of the interval */
+    int64_t x; /* where it begins: a multiple of the interval */
     int64_t count, finite, nan, inf;
-    double sum, min, max;       /* of the finite values */
-    double odd;                 /* the last value that is not finite */
+    double sum, min, max; /* of the finite values */
+    double odd;           /* the last value that is not finite */
 };
 
 /* Smallest and largest key of the points; false when there are none. Single values, points without iteration and
@@ -17,8 +17,8 @@ struct stretch {
 bool sample_range (const struct point *v, size_t n, enum sample_key key, int64_t *ret_min, int64_t *ret_max,
                    size_t *ret_n);
 /* Stretches of `interval` (at least 1) with points in them, ascending. v ascends by iteration. */
-void sample_stretches (struct arena *a, const struct point *v, size_t n, enum sample_key key, int64_t interval,
-                       struct stretch **ret, size_t *ret_n);
+void sample_stretches (struct arena *a, const struct point *v, size_t n, enum sample_key key,
+                       int64_t interval, struct stretch **ret, size_t *ret_n);
 /* The mean of the finite values; without any, the last of the others. */
 double stretch_mean (const struct stretch *s);
 /* Interval that gives about `samples` stretches: server.md 7.2. */

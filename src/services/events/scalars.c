@@ -47,8 +47,8 @@ static int measure (struct selection *s, struct arena *a, enum sample_key key, s
     return 0;
 }
 
-static int thin (struct selection *s, struct arena *a, enum sample_key key, struct curves *ret, const size_t *at,
-                 struct error *err)
+static int thin (struct selection *s, struct arena *a, enum sample_key key, struct curves *ret,
+                 const size_t *at, struct error *err)
 {
     for (size_t i = 0; i < ret->n; i++) {
         cleanup_arena struct arena *scratch = arena_create ();
@@ -100,7 +100,8 @@ static int read_key (const char *key, enum sample_key *ret, bool *ret_iso, struc
     else if (*ret_iso || !strcmp (key, "timestamp"))
         *ret = SAMPLE_TIME;
     else
-        return error_set (err, ERR_VALIDATION, "field key: '%.40s' is none of iter, timestamp, iso_time", key);
+        return error_set (err, ERR_VALIDATION, "field key: '%.40s' is none of iter, timestamp, iso_time",
+                          key);
     return 0;
 }
 
@@ -122,8 +123,8 @@ static void put_x (struct str *s, int64_t x, bool iso)
         return;
     }
     gmtime_r (&sec, &tm);
-    str_addf (s, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-              tm.tm_min, tm.tm_sec, (int)(x % 1000));
+    str_addf (s, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+              tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(x % 1000));
 }
 
 static void put_curve (struct str *s, const char *name, const struct curve *c, bool iso, enum value_form form)
@@ -150,8 +151,10 @@ static void put_curve (struct str *s, const char *name, const struct curve *c, b
     str_putc (s, '}');
 }
 
-int events_scalar_metrics_iter_histogram (struct call *c, const struct events_scalar_metrics_iter_histogram_in *in,
-                                          struct events_scalar_metrics_iter_histogram_out *out, struct error *err)
+int events_scalar_metrics_iter_histogram (struct call *c,
+                                          const struct events_scalar_metrics_iter_histogram_in *in,
+                                          struct events_scalar_metrics_iter_histogram_out *out,
+                                          struct error *err)
 {
     struct str s = { .arena = c->arena };
     struct metric_choice *choices;
@@ -254,18 +257,17 @@ static void put_placed (struct str *s, const struct placed *v, size_t n, bool is
     str_puts (s, n ? "}}}" : "}");
 }
 
-int events_multi_task_scalar_metrics_iter_histogram (struct call *c,
-                                                     const struct events_multi_task_scalar_metrics_iter_histogram_in *in,
-                                                     struct events_multi_task_scalar_metrics_iter_histogram_out *out,
-                                                     struct error *err)
+int events_multi_task_scalar_metrics_iter_histogram (
+    struct call *c, const struct events_multi_task_scalar_metrics_iter_histogram_in *in,
+    struct events_multi_task_scalar_metrics_iter_histogram_out *out, struct error *err)
 {
     struct curves *curves;
     struct str s = { .arena = c->arena };
     struct metric_choice *choices;
     struct placed *v;
-    const char **tasks;
+    const char **tasks = NULL;
     enum sample_key key;
-    size_t n, many = 0, at = 0;
+    size_t n = 0, many = 0, at = 0;
     bool iso;
 
     METRIC_CHOICES (c->arena, in->metrics, choices);
@@ -334,8 +336,10 @@ static int put_singles (struct call *c, struct selection *s, struct str *out, st
     return 0;
 }
 
-int events_get_task_single_value_metrics (struct call *c, const struct events_get_task_single_value_metrics_in *in,
-                                          struct events_get_task_single_value_metrics_out *out, struct error *err)
+int events_get_task_single_value_metrics (struct call *c,
+                                          const struct events_get_task_single_value_metrics_in *in,
+                                          struct events_get_task_single_value_metrics_out *out,
+                                          struct error *err)
 {
     struct str s = { .arena = c->arena };
     struct metric_choice *choices;
@@ -477,7 +481,8 @@ int x_events_scalars (struct call *c, const struct x_events_scalars_in *in, stru
     size_t *at;
 
     METRIC_CHOICES (c->arena, in->metrics, choices);
-    if (check_samples (in->samples, err) < 0 || select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
+    if (check_samples (in->samples, err) < 0 ||
+        select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
         select_series (c, &stream, choices, in->metrics.n, &chosen, err) < 0)
         return -1;
     at = arena_array (c->arena, size_t, chosen.n);

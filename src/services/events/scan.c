@@ -55,13 +55,13 @@ static enum member member_of (const char *k, size_t n)
         case 7:
             return key_is (k, "variant", 7) ? M_VARIANT : M_OTHER;
         case 8:
-            return key_is (k, "x_offset", 8) ? M_SLOW : M_OTHER;
+            return key_is (k, "x_offset", 8) || key_is (k, "plot_len", 8) ? M_SLOW : M_OTHER;
         case 9:
             return key_is (k, "timestamp", 9) ? M_TIMESTAMP : M_OTHER;
         case 10:
             return key_is (k, "@timestamp", 10) ? M_SLOW : M_OTHER;
         case 11:
-            return key_is (k, "model_event", 11) ? M_MODEL : M_OTHER;
+            return key_is (k, "model_event", 11) ? M_MODEL : key_is (k, "source_urls", 11) ? M_SLOW : M_OTHER;
         case 12:
             return key_is (k, "allow_locked", 12)   ? M_LOCKED
                    : key_is (k, "x_axis_label", 12) ? M_SLOW

@@ -15,7 +15,8 @@ static void put_base64 (struct str *s, const void *p, size_t n)
     const unsigned char *b = p;
 
     for (size_t i = 0; i < n; i += 3) {
-        unsigned v = (unsigned)b[i] << 16 | (i + 1 < n ? (unsigned)b[i + 1] << 8 : 0) | (i + 2 < n ? b[i + 2] : 0);
+        unsigned v =
+            (unsigned)b[i] << 16 | (i + 1 < n ? (unsigned)b[i + 1] << 8 : 0) | (i + 2 < n ? b[i + 2] : 0);
 
         for (size_t k = 0; k < 4 && k <= n - i; k++)
             str_putc (s, letters[v >> (18 - 6 * k) & 63]);
@@ -51,8 +52,8 @@ static void put_signature (struct call *c, struct str *s, const char *kind, stru
     str_puts (&all, c->who.company ? c->who.company : "");
     str_puts (&all, "/");
     str_add_text (&all, signed_part);
-    HMAC (EVP_sha256 (), c->facts->token_secret, (int)c->facts->token_secret_n, (const unsigned char *)all.p, all.n, mac,
-          &n);
+    HMAC (EVP_sha256 (), c->facts->token_secret, (int)c->facts->token_secret_n, (const unsigned char *)all.p,
+          all.n, mac, &n);
     put_base64 (s, mac, n);
 }
 
@@ -85,5 +86,6 @@ int scroll_open (struct call *c, const char *kind, const char *scroll_id, struct
             json_check (str_text (&state), ret, err) == 0)
             return 0;
     }
-    return error_set (err, ERR_INVALID_SCROLL_ID, "field scroll_id: not an id of this call; leave it out to start anew");
+    return error_set (err, ERR_INVALID_SCROLL_ID,
+                      "field scroll_id: not an id of this call; leave it out to start anew");
 }

@@ -27,8 +27,8 @@ int select_stream (struct call *c, const char *id, bool model, struct stream *re
     return stream_get (c->db, id, ret, err);
 }
 
-int select_series (struct call *c, const struct stream *s, const struct metric_choice *choices, size_t choices_n,
-                   struct selection *ret, struct error *err)
+int select_series (struct call *c, const struct stream *s, const struct metric_choice *choices,
+                   size_t choices_n, struct selection *ret, struct error *err)
 {
     struct series *all = NULL;
     size_t n = 0;

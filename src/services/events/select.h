@@ -15,14 +15,15 @@ struct metric_choice { /* a metric and some of its variants; none: all */
         (ret) = arena_array ((arena), struct metric_choice, (list).n);                                       \
         for (size_t choice_i = 0; choice_i < (list).n; choice_i++)                                           \
             (ret)[choice_i] = (struct metric_choice){ (list).v[choice_i].metric,                             \
-                                                      (const char *const *)(list).v[choice_i].variants.v,   \
+                                                      (const char *const *)(list).v[choice_i].variants.v,    \
                                                       (list).v[choice_i].variants.n };                       \
     } while (0)
 /* No choices: everything. */
 bool metric_chosen (const struct metric_choice *v, size_t n, const char *metric, const char *variant);
 
 /* Is it a task (or, with `model`, a model) this caller may read? 400/101, 400/201. *ret: its stream (id 0: none). */
-int select_stream (struct call *c, const char *id, bool model, struct stream *ret, struct error *err) warn_unused;
+int select_stream (struct call *c, const char *id, bool model, struct stream *ret,
+                   struct error *err) warn_unused;
 
 /* The chosen series of a stream, by metric and variant, and a reader of their points. */
 struct selection {
@@ -30,5 +31,5 @@ struct selection {
     size_t n;
     struct series_reader *reader;
 };
-int select_series (struct call *c, const struct stream *s, const struct metric_choice *choices, size_t choices_n,
-                   struct selection *ret, struct error *err) warn_unused;
+int select_series (struct call *c, const struct stream *s, const struct metric_choice *choices,
+                   size_t choices_n, struct selection *ret, struct error *err) warn_unused;

@@ -248,7 +248,8 @@ int events_urls (struct db *db, struct arena *a, const char *company, const char
     int rc = 0;
 
     (void)company;
-    if (stream_get (db, task, &s, err) < 0 || db_query (db, &sql_event_row_all_urls, &r, err, V_INT (s.id)) < 0)
+    if (stream_get (db, task, &s, err) < 0 ||
+        db_query (db, &sql_event_row_all_urls, &r, err, V_INT (s.id)) < 0)
         return -1;
     while ((rc = db_next (&r, err)) > 0) {
         if (collect_urls (&urls, &r, err) < 0)

@@ -1,0 +1,14 @@
+/* rows.h - reading rows of plots and images: what their calls share. */
+#pragma once
+#include "services/events/select.h"
+
+struct row_name { /* a (metric, variant) that has rows */
+    char *metric, *variant;
+    int64_t received; /* ms of the newest */
+    int64_t iters;    /* rows with an iteration */
+};
+/* The chosen names of a stream, by metric and variant. type: enum event_type. */
+int rows_names (struct call *c, int64_t stream, int type, const struct metric_choice *choices,
+                size_t choices_n, struct row_name **ret, size_t *ret_n, struct error *err) warn_unused;
+/* Append the stored event as a JSON object. */
+int rows_put_doc (struct str *s, struct text doc, struct error *err) warn_unused;
