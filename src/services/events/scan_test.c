@@ -166,7 +166,7 @@ static void both_ways_agree (void **state)
             line[rand_r (&seed) % at] = (char)(rand_r (&seed) % 95 + 32);
         taken += compare (line);
     }
-    assert_in_range (taken, 20000, 190000);
+    assert_in_range (taken, 10000, 190000); /* the mix is neither all plain nor all odd */
 }
 
 static struct event read_one (struct arena *a, const char *line)
