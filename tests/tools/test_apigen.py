@@ -145,3 +145,30 @@ def test_generated_c_runs(tmp_path):
     assert lines[3].startswith("things.get 2004 2 0 005 0 ")
     assert lines[4:6] == ["9 7", "n"]
     assert lines[6:] == ["name 1 2 -", 'colour 2 0 "red"', "sizes 3 1 -", "default 4 0 1.5"]
+
+
+def load_apidoc():
+    doc_spec = importlib.util.spec_from_file_location("apidoc", ROOT / "tools" / "apidoc.py")
+    module = importlib.util.module_from_spec(doc_spec)
+    doc_spec.loader.exec_module(module)
+    return module
+
+
+def test_openapi():
+    doc = load_apidoc().openapi([parse(GOOD)])
+    get = doc["paths"]["/v1.7/things.get"]["post"]
+    body = get["requestBody"]["content"]["application/json"]["schema"]
+    assert body["required"] == ["id"]
+    assert body["properties"]["parts"] == {"type": "array", "items": {"$ref": "#/components/schemas/things.part"},
+                                           "description": "the parts"}
+    assert body["properties"]["since"]["description"] == "since 2.3; until 2.9"
+    part = doc["components"]["schemas"]["things.part"]
+    assert part["properties"]["colour"] == {"type": "string", "enum": ["red", "dark-red"], "default": "red"}
+    assert doc["paths"]["/v1.0/things.find"]["post"]["security"] == []
+    assert len(doc["paths"]) == 4
+
+
+def test_reference():
+    page = load_apidoc().reference([parse(GOOD)])
+    assert "### things.get (2.4)" in page and "| `id` | string | required |" in page
+    assert "The same as things.get_1_7." in page
