@@ -253,7 +253,11 @@ class Parser:
         return field
 
     def last_on_line(self):
-        return self.pos >= len(self.tokens) or self.tokens[self.pos][1] != self.tokens[self.pos - 1][1]
+        """Is nothing but closing braces behind what was just read?"""
+        line, pos = self.tokens[self.pos - 1][1], self.pos
+        while pos < len(self.tokens) and self.tokens[pos] == ("}", line):
+            pos += 1
+        return pos >= len(self.tokens) or self.tokens[pos][1] != line
 
     def call(self, service, line):
         name, version = self.take_name("call"), self.take_version()

@@ -45,7 +45,7 @@ def test_model():
     assert [(f.name, f.type, f.list, f.required, f.default) for f in part.fields] == [
         ("name", "string", False, True, None), ("colour", "colour", False, False, '"red"'),
         ("sizes", "int", True, False, None), ("default", "float", False, False, "1.5")]
-    assert part.fields[3].c_name == "default_"
+    assert part.fields[3].c_name == "default_" and part.fields[3].doc == "behind"
     find, get, get24, fetch = service.calls
     assert find.doc == "Find things. In two lines." and find.flags == {"raw"} and find.access == "public"
     assert find.request.rest and find.response.fields[1].always
