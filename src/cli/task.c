@@ -29,8 +29,7 @@ static const struct opt_row ls_rows[] = {
     { OPT_TEXT, "name", 0, offsetof (struct ls_opts, name), .arg = "PATTERN",
       .help = "only names that this regular expression finds" },
     { OPT_TEXT, "status", 's', offsetof (struct ls_opts, status), .arg = "STATUS", .choices = statuses,
-      .help =
-          "only tasks in this status: created, queued, in_progress, completed, failed, stopped, published" },
+      .help = "only tasks in this status" },
     { OPT_EACH, "tag", 't', offsetof (struct ls_opts, tags), .arg = "TAG",
       .help = "only tasks with this tag; may be repeated" },
     { OPT_FLAG, "archived", 0, offsetof (struct ls_opts, archived),
