@@ -35,6 +35,7 @@ export const theme = createTheme({
     Checkbox: { defaultProps: { size: 'xs', radius: 'xs' } },
     Switch: { defaultProps: { size: 'xs', withThumbIndicator: false } },
     SegmentedControl: { defaultProps: { size: 'xs' } },
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: false } },
   },
 });

@@ -58,7 +58,8 @@ export interface LogEvent { timestamp: number; level?: string; msg: string; work
 export interface XLogLine { n: number; t: number; level?: string; text: string }
 export interface XLog { lines: XLogLine[]; next?: string; prev?: string; total?: number; open?: boolean }
 export interface XSeries { metric: string; variant: string; x: number[]; y: unknown[]; min: unknown[]; max: unknown[]; nan?: number[]; inf?: number[]; count?: number[]; total_points?: number; last?: unknown; last_iter?: number }
-export interface Stage { name: string; started?: number | null; ended?: number | null; detail?: string; ok?: boolean }
+/** Times are epoch ms or the server's time text. */
+export interface Stage { name: string; started?: number | string | null; ended?: number | string | null; detail?: string; ok?: boolean }
 export interface Timeline { stages: Stage[]; why?: { text?: string; exit_code?: number | null; signal?: number | string | null } | null }
 
 export interface PlotEvent { metric: string; variant: string; iter?: number; plot_str?: string; timestamp?: number; plot_len?: number }

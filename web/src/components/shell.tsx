@@ -52,9 +52,11 @@ function Account() {
       <Menu.Target><button type="button" className="avatar" aria-label={`Account ${name}`}>{initials}</button></Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{name || 'Account'}{user.data?.role ? ` · ${user.data.role}` : ''}</Menu.Label>
-        <Menu.Item leftSection={<IconSun {...I} />} rightSection={wish === 'light' ? '✓' : null} onClick={() => pick('light')}>Light</Menu.Item>
-        <Menu.Item leftSection={<IconMoon {...I} />} rightSection={wish === 'dark' ? '✓' : null} onClick={() => pick('dark')}>Dark</Menu.Item>
-        <Menu.Item leftSection={<IconDeviceDesktop {...I} />} rightSection={wish === 'auto' ? '✓' : null} onClick={() => pick('auto')}>As the system</Menu.Item>
+        <Menu.RadioGroup value={wish} onChange={(v) => pick(v as Wish)}>
+          <Menu.RadioItem value="light" rightSection={<IconSun {...I} />}>Light</Menu.RadioItem>
+          <Menu.RadioItem value="dark" rightSection={<IconMoon {...I} />}>Dark</Menu.RadioItem>
+          <Menu.RadioItem value="auto" rightSection={<IconDeviceDesktop {...I} />}>As the system</Menu.RadioItem>
+        </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Item leftSection={<IconLogout {...I} />} onClick={() => { void logOut(); }}>Log out</Menu.Item>
       </Menu.Dropdown>

@@ -58,7 +58,7 @@ export default function Console({ task: t }: { task: Task }) {
   const [fold, setFold] = useState(true);
   const [wrapOn, setWrap] = useState(false);
   const [find, setFind] = useParam('q', '');
-  const [hit, setHit] = useState(-1);
+  const [hitLine, setHitLine] = useState<number | null>(null);
   const [follow, setFollow] = useState(() => !/^#L\d+/.test(location.hash));
   const [marked, setMarked] = useState<number>(() => Number(/^#L(\d+)/.exec(location.hash)?.[1] ?? 0));
   const [seen, setSeen] = useState(0);
@@ -80,6 +80,8 @@ export default function Console({ task: t }: { task: Task }) {
     return out;
   }, [rows, find]);
 
+  // The current hit is kept by its line: earlier pages that arrive shift every index.
+  const hit = hitLine === null ? -1 : hits.findIndex((h) => rows[h]?.line.n === hitLine);
   const virt = useVirtualizer({ count: rows.length, getScrollElement: () => box.current, estimateSize: () => 20, overscan: 30, paddingStart: 6, paddingEnd: 6 });
   useEffect(() => virt.measure(), [wrap, virt]);
   const toEnd = useCallback(() => { auto.current = true; virt.scrollToIndex(Math.max(0, rows.length - 1), { align: 'end' }); requestAnimationFrame(() => { const el = box.current; if (el) el.scrollTop = el.scrollHeight; }); }, [rows.length, virt]);
@@ -116,13 +118,13 @@ export default function Console({ task: t }: { task: Task }) {
   const goHit = useCallback((d: number): void => {
     if (hits.length === 0) return;
     const k = hit < 0 ? (d > 0 ? hits.length - 1 : 0) : (hit + d + hits.length) % hits.length;
-    setHit(k);
+    setHitLine(rows[hits[k] ?? 0]?.line.n ?? null);
     setFollow(false);
     virt.scrollToIndex(hits[k] ?? 0, { align: 'center' });
-  }, [hits, hit, virt]);
+  }, [hits, hit, rows, virt]);
   // While something is searched, what is not loaded yet is fetched, so that the count becomes true.
   useEffect(() => { if (find && log.earlier) void loadEarlier(); }, [find, log.earlier, first, loadEarlier]);
-  useEffect(() => setHit(-1), [find, level]);
+  useEffect(() => setHitLine(null), [find, level]);
   const setFollowing = useCallback((on: boolean): void => { setFollow(on); if (on) { setLevel('all'); toEnd(); } }, [toEnd]);
   useKeys(useMemo(() => ({
     '/': () => { search.current?.focus(); search.current?.select(); },

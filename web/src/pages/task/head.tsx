@@ -1,6 +1,6 @@
 // Head of a task: colour, name, id, tags; state with reason, where and since when; the actions that fit this state.
 import { Button, Menu } from '@mantine/core';
-import { IconArchive, IconCopy, IconDots, IconPlayerPlay, IconPlayerStop, IconRestore, IconTrash, IconWorldUpload, IconX } from '@tabler/icons-react';
+import { IconArchive, IconChevronLeft, IconChevronRight, IconCopy, IconDots, IconPlayerPlay, IconPlayerStop, IconRestore, IconTrash, IconWorldUpload, IconX } from '@tabler/icons-react';
 import { useEffect, useState, type ReactNode } from 'react';
 import { refusal, RULES, type ActionName } from '../../api/actions';
 import type { Task } from '../../api/types';
@@ -10,7 +10,8 @@ import { colorSlot } from '../../lib/color';
 import { path } from '../../lib/url';
 import { formatDuration, parseTime } from '../../lib/format';
 import { durationOf, isArchived, progressOf, reasonOf, shortId, statusOf } from '../../lib/task';
-import { Link, navigate, projectPath } from '../../router';
+import { walkAt, type Place } from '../../lib/walk';
+import { Link, navigate, projectPath, taskPath, type Tab } from '../../router';
 
 const s = { size: 15, stroke: 1.6 } as const;
 const ICONS: Record<ActionName, ReactNode> = { clone: <IconCopy {...s} />, enqueue: <IconPlayerPlay {...s} />, dequeue: <IconX {...s} />, abort: <IconPlayerStop {...s} />, reset: <IconRestore {...s} />, publish: <IconWorldUpload {...s} />, archive: <IconArchive {...s} />, unarchive: <IconArchive {...s} />, delete: <IconTrash {...s} /> };
@@ -63,7 +64,15 @@ function Facts({ t }: { t: Task }) {
   );
 }
 
-export function TaskHead({ task: t }: { task: Task }) {
+/** Previous and next task of the list this one was opened from, staying on the same tab. */
+function Pager({ id, tab }: { id: string; tab: Tab }) {
+  const w = walkAt(id);
+  if (!w) return null;
+  const go = (p: Place | null): void => { if (p) navigate(taskPath(p.project, p.id, tab)); };
+  return <span className="pager hide-s"><IconBtn label="Previous task  [" disabled={!w.prev} onClick={() => go(w.prev)}><IconChevronLeft {...I} /></IconBtn><span className="num-s">{w.at} of {w.of}</span><IconBtn label="Next task  ]" disabled={!w.next} onClick={() => go(w.next)}><IconChevronRight {...I} /></IconBtn></span>;
+}
+
+export function TaskHead({ task: t, tab }: { task: Task; tab: Tab }) {
   const main = mainAction(t);
   const rest = (['enqueue', 'dequeue', 'abort', 'reset', 'publish', isArchived(t) ? 'unarchive' : 'archive', 'delete'] as ActionName[]).filter((a) => a !== main);
   return (
@@ -75,6 +84,7 @@ export function TaskHead({ task: t }: { task: Task }) {
         <span className="tags">{(t.tags ?? []).slice(0, 4).map((g) => <Tag key={g}>{g}</Tag>)}{(t.tags?.length ?? 0) > 4 && <span className="more" title={t.tags?.slice(4).join(', ')}>+{(t.tags?.length ?? 0) - 4}</span>}</span>
         <span className="sp" />
         <div className="acts">
+          <Pager id={t.id} tab={tab} />
           <Button leftSection={ICONS.clone} onClick={() => start('clone', t)}>Clone</Button>
           {main && <Button className={main === 'abort' ? 'danger' : ''} variant={main === 'enqueue' ? 'filled' : 'default'} leftSection={ICONS[main]} disabled={refusal(main, t) !== null} onClick={() => start(main, t)}>{RULES[main].label}</Button>}
           <Menu position="bottom-end" width={220}>

@@ -46,7 +46,7 @@ export const Line = memo(function Line({ row: r, stamp, t0, find, current, onMar
   const { line } = r;
   const ts = stamp === 'off' ? '' : stamp === 'clock' ? formatClock(line.t) : Number.isFinite(t0) ? formatDuration(Math.max(0, line.t - t0)) : '';
   const p = r.progress;
-  const text = p && !find
+  const text = p && !(find && r.plain.toLowerCase().includes(find.toLowerCase()))
     ? <><span className="a-c">{p.before || 'progress'}</span> {String(p.pct).padStart(3)} %<span className="pbar" aria-hidden><i style={{ width: `${p.pct}%` }} /></span>{p.after.replace(/\[.*$/, '')}<span className="a-d">{/\[.*$/.exec(p.after)?.[0] ?? ''}</span>{r.folded > 0 && <span className="fold">{r.folded} updates folded</span>}</>
     : markHits(parseAnsi(line.text), find).map((s, i) => (s.hit ? <mark key={i} className={current ? 'cur' : ''}>{s.text}</mark> : <span key={i} className={s.cls || undefined}>{links(s.text)}</span>));
   return (

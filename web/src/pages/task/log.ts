@@ -37,7 +37,7 @@ function ownSource(task: string): Source {
       return { lines, earlier: prev !== '' && (lines[0]?.n ?? 0) > 1, total: d.total ?? null, open: d.open ?? false };
     },
     async next(signal) {
-      const d = await call<XLog>('x_events.log', { task, after: next, limit: PAGE, wait_ms: WAIT }, { signal, timeoutMs: WAIT + 15_000 });
+      const d = await call<XLog>('x_events.log', { task, ...(next ? { after: next } : {}), limit: PAGE, wait_ms: WAIT }, { signal, timeoutMs: WAIT + 15_000 });
       if (d.next) next = d.next;
       return { lines: d.lines.map(line), total: d.total ?? null, open: d.open ?? false };
     },

@@ -8,6 +8,7 @@ import { Failed, LoadingCards } from '../../components/states';
 import { showDialog } from '../../components/dialogs/store';
 import { useKeys } from '../../lib/keys';
 import { metricsOf, shortId, statusOf } from '../../lib/task';
+import { walkAt } from '../../lib/walk';
 import { Link, navigate, TABS, taskPath, type Tab } from '../../router';
 import { projectCrumbs } from '../projects/projects';
 import { TaskHead } from './head';
@@ -51,8 +52,10 @@ export default function TaskPage({ project, id, tab }: { project: string; id: st
   useEffect(() => { if (real && real !== project) navigate(taskPath(real, id, tab) + location.search + location.hash, { replace: true }); }, [real, project, id, tab]);
   useKeys(useMemo(() => ({
     ...Object.fromEntries(TABS.map((name, i) => [String(i + 1), () => navigate(taskPath(project, id, name))])),
+    '[': () => { const p = walkAt(id)?.prev; if (p) navigate(taskPath(p.project, p.id, tab)); },
+    ']': () => { const p = walkAt(id)?.next; if (p) navigate(taskPath(p.project, p.id, tab)); },
     n: () => { if (t) showDialog({ kind: 'clone', task: t }); },
-  }), [project, id, t]));
+  }), [project, id, t, tab]));
   const all = projects.data ?? [];
   const name = all.find((p) => p.id === (real ?? project))?.name ?? t?.project?.name;
   const crumbs = [...(name ? projectCrumbs(all, name) : [{ label: 'Projects', to: '/projects' }]), { label: t?.name ?? shortId(id) }];
@@ -62,7 +65,7 @@ export default function TaskPage({ project, id, tab }: { project: string; id: st
       <div className={`page task tab-${tab}`}>
         {t ? (
           <>
-            <div className="thead"><TaskHead task={t} /><Tabs t={t} project={project} on={tab} /></div>
+            <div className="thead"><TaskHead task={t} tab={tab} /><Tabs t={t} project={project} on={tab} /></div>
             <ErrorBoundary key={tab} what={`The ${LABEL[tab].toLowerCase()}`}><Suspense fallback={<div className="body"><LoadingCards n={4} /></div>}><View task={t} /></Suspense></ErrorBoundary>
           </>
         ) : q.error ? <Failed what="This task could not be loaded" error={q.error} retry={() => void q.refetch()} /> : <div className="body"><LoadingCards n={4} /></div>}

@@ -15,8 +15,14 @@ function fromTask(t: Task): Stage[] {
   out.push({ name: 'running', started, ended: s === 'running' || s === 'stopping' ? null : Number.isFinite(ended) ? ended : changed, ok: s !== 'failed' });
   return out;
 }
-function tone(st: Stage): string {
-  if (st.ok === false) return 'x';
+interface Part { name: string; started: number; ended: number | null; ok: boolean; detail: string }
+const at = (v: number | string | null | undefined): number => (typeof v === 'number' ? v : parseTime(v));
+function part(s: Stage): Part | null {
+  const started = at(s.started), ended = at(s.ended);
+  return Number.isFinite(started) ? { name: s.name, started, ended: Number.isFinite(ended) ? ended : null, ok: s.ok !== false, detail: s.detail ?? '' } : null;
+}
+function tone(st: Part): string {
+  if (!st.ok) return 'x';
   const n = st.name.toLowerCase();
   if (/queue|wait/.test(n)) return 'q';
   if (/run|train|exec|start/.test(n)) return 'r';
@@ -26,7 +32,7 @@ function tone(st: Stage): string {
 const title = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1).replace(/_/g, ' ');
 
 export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
-  const stages = (data?.stages.length ? data.stages : fromTask(t)).filter((s) => s.started);
+  const stages = (data?.stages?.length ? data.stages : fromTask(t)).map(part).filter((s) => s !== null);
   const live = stages.some((s) => !s.ended) && (t.status === 'in_progress' || t.status === 'queued');
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -35,16 +41,16 @@ export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
     return () => clearInterval(id);
   }, [live]);
   if (stages.length === 0) return null;
-  const ms = (s: Stage): number => Math.max(0, (s.ended ?? now) - (s.started ?? now));
+  const ms = (s: Part): number => Math.max(0, (s.ended ?? now) - s.started);
   return (
     <section className="card tl" aria-label="Stage timeline">
       <div className="tlh"><h2>Timeline</h2><span className="mut">{formatDuration(stages.reduce((a, s) => a + ms(s), 0))} in all<span className="hide-s"> · widths on a log scale</span></span></div>
       <div className="tlbar">
         {stages.map((s, i) => (
-          <div key={i} className={`seg seg-${tone(s)}`} style={{ flexGrow: 1 + Math.log2(1 + ms(s) / 1000) }} title={[s.detail, formatDate(s.started ?? NaN)].filter(Boolean).join('\n')}>
+          <div key={i} className={`seg seg-${tone(s)}`} style={{ flexGrow: 1 + Math.log2(1 + ms(s) / 1000) }} title={[s.detail, formatDate(s.started)].filter(Boolean).join('\n')}>
             <i />
             <div className="sl"><b>{title(s.name)}</b><span className="num-s">{formatDuration(ms(s))}</span></div>
-            <small className="cut">{formatClock(s.started ?? 0)}{s.ok === false ? ' · failed' : ''}{s.detail ? ` · ${s.detail}` : ''}</small>
+            <small className="cut">{formatClock(s.started)}{s.ok ? '' : ' · failed'}{s.detail ? ` · ${s.detail}` : ''}</small>
           </div>
         ))}
       </div>

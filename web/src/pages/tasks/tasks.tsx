@@ -1,6 +1,6 @@
 // The task table of a project, of its sub-projects with it, or of everything ("*").
 import { Button } from '@mantine/core';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useProjects, useTasks, useUser } from '../../api/queries';
 import { Shell } from '../../components/shell';
 import { Empty, Failed, LoadingRows } from '../../components/states';
@@ -10,6 +10,7 @@ import { formatCount } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
 import { parseQuery, queryFilter } from '../../lib/query';
 import { statusOf } from '../../lib/task';
+import { setWalk } from '../../lib/walk';
 import { useParam } from '../../router';
 import { childrenOf, projectCrumbs } from '../projects/projects';
 import { ProjectTabs } from '../projects/tabs';
@@ -38,6 +39,7 @@ export function Tasks({ project }: { project: string }) {
   const found = useMemo(() => findColumns(tasks), [tasks]);
   const [cols, setCols] = useColumns(project, found);
   const chosen = useMemo(() => tasks.filter((t) => selected.has(t.id)), [tasks, selected]);
+  useEffect(() => setWalk(tasks.map((t) => ({ id: t.id, project: t.project?.id ?? '*' }))), [tasks]);
   const clear = useCallback(() => setSelected(NONE), []);
 
   const all = projects.data ?? [];

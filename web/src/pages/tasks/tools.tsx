@@ -1,5 +1,5 @@
 // The two lines above the table: query box with keys, filter and column menus, chips of what is filtered, counts.
-import { Checkbox, Menu, Switch } from '@mantine/core';
+import { Menu, Switch } from '@mantine/core';
 import { IconColumns3, IconDownload, IconFilter, IconSearch, IconX } from '@tabler/icons-react';
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { I, IconBtn, StatusBadge } from '../../components/bits';
@@ -42,12 +42,12 @@ export function FilterMenu({ value, onChange, tags }: { value: string; onChange:
       <Menu.Target><button type="button" className="chip add"><IconFilter size={14} stroke={1.6} />Filter</button></Menu.Target>
       <Menu.Dropdown mah={420} className="fmenu">
         <Menu.Label>Status</Menu.Label>
-        {STATUSES.map((s) => <Menu.Item key={s} role="menuitemcheckbox" aria-checked={has('status').includes(s)} rightSection={has('status').includes(s) ? '✓' : null} onClick={() => flip('status', s)}><StatusBadge s={s} /></Menu.Item>)}
+        {STATUSES.map((s) => <Menu.CheckboxItem key={s} checked={has('status').includes(s)} onChange={() => flip('status', s)}><StatusBadge s={s} /></Menu.CheckboxItem>)}
         {tags.length > 0 && <Menu.Label>Tag, among those loaded</Menu.Label>}
-        {tags.slice(0, 12).map((g) => <Menu.Item key={g} role="menuitemcheckbox" aria-checked={has('tag').includes(g)} rightSection={has('tag').includes(g) ? '✓' : null} onClick={() => flip('tag', g)}>{g}</Menu.Item>)}
+        {tags.slice(0, 12).map((g) => <Menu.CheckboxItem key={g} checked={has('tag').includes(g)} onChange={() => flip('tag', g)}>{g}</Menu.CheckboxItem>)}
         <Menu.Divider />
-        <Menu.Item role="menuitemcheckbox" aria-checked={has('user').includes('me')} rightSection={has('user').includes('me') ? '✓' : null} onClick={() => flip('user', 'me')}>Mine</Menu.Item>
-        <Menu.Item role="menuitemcheckbox" aria-checked={has('archived').includes('yes')} rightSection={has('archived').includes('yes') ? '✓' : null} onClick={() => flip('archived', 'yes')}>Archived</Menu.Item>
+        <Menu.CheckboxItem checked={has('user').includes('me')} onChange={() => flip('user', 'me')}>Mine</Menu.CheckboxItem>
+        <Menu.CheckboxItem checked={has('archived').includes('yes')} onChange={() => flip('archived', 'yes')}>Archived</Menu.CheckboxItem>
       </Menu.Dropdown>
     </Menu>
   );
@@ -64,7 +64,7 @@ export function Chips({ value, onChange }: { value: string; onChange: (v: string
 }
 export function ColumnMenu({ cols, found, set }: { cols: Columns; found: Found; set: (c: Columns | null) => void }) {
   const flip = (kind: keyof Columns, k: string): void => set({ ...cols, [kind]: cols[kind].includes(k) ? cols[kind].filter((x) => x !== k) : [...cols[kind], k] });
-  const list = (kind: keyof Columns, keys: string[]) => keys.map((k) => <Menu.Item key={k} role="menuitemcheckbox" aria-checked={cols[kind].includes(k)} onClick={() => flip(kind, k)}><span className="colpick neutral"><Checkbox component="span" tabIndex={-1} checked={cols[kind].includes(k)} readOnly aria-hidden />{k}</span></Menu.Item>);
+  const list = (kind: keyof Columns, keys: string[]) => keys.map((k) => <Menu.CheckboxItem key={k} checked={cols[kind].includes(k)} onChange={() => flip(kind, k)}>{k}</Menu.CheckboxItem>);
   return (
     <Menu closeOnItemClick={false} position="bottom-end" width={280}>
       <Menu.Target><IconBtn label="Columns"><IconColumns3 {...I} /></IconBtn></Menu.Target>
