@@ -161,7 +161,7 @@ int events_scalar_metrics_iter_histogram (struct call *c,
     const char *metric = NULL;
     struct selection chosen;
     struct curves curves;
-    enum sample_key key;
+    enum sample_key key = SAMPLE_ITER;
     struct stream stream;
     bool iso;
 
@@ -266,7 +266,7 @@ int events_multi_task_scalar_metrics_iter_histogram (
     struct metric_choice *choices;
     struct placed *v;
     const char **tasks = NULL;
-    enum sample_key key;
+    enum sample_key key = SAMPLE_ITER;
     size_t n = 0, many = 0, at = 0;
     bool iso;
 
