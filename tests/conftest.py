@@ -138,7 +138,7 @@ class Server:
             self.token = json.loads(body)["data"]["token"]
         return {"Authorization": f"Bearer {self.token}"}
 
-    def call(self, name, _version="2.34", _headers=None, **fields):
+    def call(self, name, /, _version="2.34", _headers=None, **fields):
         """The `data` of a call; CallError for any other answer than 200."""
         status, _, body = self.raw(f"/v{_version}/{name}", json.dumps(fields).encode(),
                                    {"Content-Type": "application/json", **self.auth(), **(_headers or {})})
@@ -156,7 +156,7 @@ class Server:
             raise CallError(name, status, answer["meta"])
         return answer["data"]
 
-    def fails(self, name, **fields):
+    def fails(self, name, /, **fields):
         """(code, subcode) of a call that must fail."""
         with pytest.raises(CallError) as e:
             self.call(name, **fields)

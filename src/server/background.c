@@ -25,3 +25,16 @@ void background_add (struct server *s)
         store_add_sweeper (s->store, &rows[i], s);
     store_add_sweeper (s->store, &events_sweeper, NULL);
 }
+
+static int flush_last (struct db *db, void *arg, struct error *err)
+{
+    return auth_flush (arg, db, err);
+}
+
+void background_finish (struct server *s)
+{
+    struct error err = { 0 };
+
+    if (s->store && s->auth && store_write_wait (s->store, flush_last, s->auth, &err) < 0)
+        log_warn ("server", "%s", err.text);
+}

@@ -214,6 +214,7 @@ static void server_close (struct server *s)
         loop_signal_remove (s->signals[i]);
     loop_timer_remove (s->hurry);
     pool_destroy (s->pool);
+    background_finish (s);
     store_close (s->store);
     waits_destroy (s->waits);
     http_server_destroy (s->http);

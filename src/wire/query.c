@@ -155,8 +155,10 @@ int wire_merge_query (struct arena *a, struct text body, struct text query, stru
     struct json_object *root;
     size_t n = 0;
 
-    if (json_kind (body) != JSON_OBJECT)
+    if (json_kind (body) == JSON_ABSENT || json_kind (body) == JSON_NULL)
         body = TEXT ("{}");
+    if (json_kind (body) != JSON_OBJECT)
+        return error_set (err, ERR_MALFORMED, "the request body must be a JSON object");
     if (!query.n) {
         *ret = body;
         return 0;

@@ -106,9 +106,9 @@ int wire_decode (struct arena *a, const struct wire_type *type, struct text json
 /* Write *obj as a JSON object. Fields outside `version` are left out. */
 void wire_encode (struct str *s, const struct wire_type *type, const void *obj, int version);
 
-/* Query string -> JSON object text merged over `body` (absent or not an object counts as {}): dotted names nest, a
+/* Query string -> JSON object text merged over `body` (absent and null count as {}): dotted names nest, a
  * repeated name or one that ends in [] is a list, digits with at most one point are numbers, true True TRUE false
- * False FALSE are bools, all else strings. No query: *ret is the body. Error: 400/12 for more than 1000 members or
+ * False FALSE are bools, all else strings. No query: *ret is the body. Errors: 400/0 for a body that is no object, 400/12 for more than 1000 members or
  * names of more than 32 parts. */
 int wire_merge_query (struct arena *a, struct text body, struct text query, struct text *ret,
                       struct error *err);

@@ -377,6 +377,8 @@ static void queries (void **state)
             wire_merge_query (arena, text_of (rows[i].body), text_of (rows[i].query), &out, &err), 0);
         assert_text (out, rows[i].want);
     }
+    assert_int_equal (wire_merge_query (arena, TEXT ("[1]"), TEXT (""), &out, &err), -1);
+    assert_int_equal (err.code, ERR_MALFORMED);
     struct str deep = { .arena = arena };
     for (int i = 0; i < 40; i++)
         str_puts (&deep, "a.");

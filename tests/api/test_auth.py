@@ -1,0 +1,161 @@
+"""Who comes in and who does not, over HTTP: keys, tokens, cookies, codes, roles; the envelope around it all."""
+import base64
+import json
+
+import pytest
+
+
+def raw(server, path, headers=None, body=b"{}", method="POST"):
+    status, answer_headers, text = server.raw(path, body, headers, method)
+    answer = json.loads(text)
+    assert answer["meta"]["result_code"] == status
+    return status, answer["meta"]["result_subcode"], answer, answer_headers
+
+
+def basic(access, secret):
+    return {"Authorization": "Basic " + base64.b64encode(f"{access}:{secret}".encode()).decode()}
+
+
+@pytest.mark.parametrize("header, subcode", [
+    (None, 20), ("Digest x", 10), ("basic abc", 10), ("Basic !", 21), ("Basic " + base64.b64encode(b"a:b").decode(), 22),
+    ("Bearer x", 30), ("Bearer a.b.c", 30)])
+def test_refused(shared_server, header, subcode):
+    status, found, answer, _ = raw(shared_server, "/users.get_current_user", header and {"Authorization": header})
+    assert (status, found) == (401, subcode)
+    assert answer["data"] == {}
+
+
+def test_login_and_claims(shared_server):
+    token = raw(shared_server, "/auth.login", basic(shared_server.access, shared_server.secret))[2]["data"]["token"]
+    head, claims, _ = (json.loads(base64.urlsafe_b64decode(p + "==")) if i < 2 else p
+                       for i, p in enumerate(token.split(".")))
+    assert head["alg"] == "HS256"
+    assert claims["exp"] - claims["iat"] == 30 * 24 * 3600
+    assert claims["auth_type"] == "Bearer" and claims["feature_set"] == "basic"
+    assert claims["api_version"] == "2.34" and claims["identity"]["role"] == "root"
+    bearer = {"Authorization": "Bearer " + token}
+    me = raw(shared_server, "/users.get_current_user", bearer)[2]["data"]["user"]
+    assert me["id"] == claims["identity"]["user"] and me["company"]["name"] == "clearml"
+    # a token gives another token; and the header wins over a bad cookie
+    assert raw(shared_server, "/auth.login", {**bearer, "Cookie": "clearml_token_basic=x"})[0] == 200
+
+
+def test_token_lifetime(shared_server):
+    headers = basic(shared_server.access, shared_server.secret)
+    token = raw(shared_server, "/auth.login", headers, b'{"expiration_sec": 77}')[2]["data"]["token"]
+    claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+    assert claims["exp"] - claims["iat"] == 77
+    assert raw(shared_server, "/auth.login", headers, b'{"expiration_sec": 31536001}')[:2] == (400, 12)
+    assert raw(shared_server, "/auth.login", headers, b'{"expiration_sec": "x"}')[:2] == (400, 12)
+
+
+def test_logout_ends_only_its_session(shared_server):
+    def bearer():
+        answer = raw(shared_server, "/auth.login", basic(shared_server.access, shared_server.secret))[2]
+        return {"Authorization": "Bearer " + answer["data"]["token"]}
+
+    one, other = bearer(), bearer()
+    _, _, _, headers = raw(shared_server, "/auth.logout", one)
+    assert "Max-Age=0" in headers["Set-Cookie"]
+    assert raw(shared_server, "/users.get_current_user", one)[:2] == (401, 30)
+    assert raw(shared_server, "/users.get_current_user", other)[0] == 200
+
+
+def test_keys(server):
+    made = server.call("auth.create_credentials", label="laptop")["credentials"]
+    assert len(made["access_key"]) == 30 and len(made["secret_key"]) == 43 and made["label"] == "laptop"
+    key = basic(made["access_key"], made["secret_key"])
+    token = raw(server, "/auth.login", {**key, "X-ClearML-Worker": "box:gpu0"})[2]["data"]["token"]
+    listed = {k["access_key"]: k for k in server.call("auth.get_credentials")["credentials"]}
+    assert listed[made["access_key"]]["last_used_from"] == "box:gpu0"
+    assert "secret_key" not in json.dumps(listed) and made["secret_key"] not in json.dumps(listed)
+    # a restart forgets nothing
+    assert server.stop() == 0
+    server.start()
+    bearer = {"Authorization": "Bearer " + token}
+    assert raw(server, "/users.get_current_user", bearer)[0] == 200
+    listed = {k["access_key"]: k for k in server.call("auth.get_credentials")["credentials"]}
+    assert listed[made["access_key"]]["last_used_from"] == "box:gpu0"
+    server.call("auth.edit_credentials", access_key=made["access_key"], label="desk")
+    # revoked: the key and its tokens are closed, now and after a restart
+    assert server.call("auth.revoke_credentials", access_key=made["access_key"]) == {"revoked": 1}
+    assert raw(server, "/users.get_current_user", bearer)[:2] == (401, 30)
+    assert raw(server, "/auth.login", key)[:2] == (401, 22)
+    assert server.fails("auth.revoke_credentials", access_key=made["access_key"]) == (400, 300)
+    assert server.fails("auth.edit_credentials", access_key="x", label="y") == (400, 75)
+    assert server.stop() == 0
+    server.start()
+    assert raw(server, "/users.get_current_user", bearer)[:2] == (401, 30)
+
+
+def test_code_opens_a_page_once(shared_server):
+    code = shared_server.call("x_login.create")["code"]
+    page = {"X-Stoker-Request": "1", "Origin": shared_server.web, "Sec-Fetch-Site": "same-origin"}
+    status, _, body = shared_server.raw("/api/x_login.redeem", json.dumps({"code": code}).encode(), page,
+                                        base=shared_server.web)
+    assert status == 200 and json.loads(body)["data"]["role"] == "root"
+    _, headers, _ = shared_server.raw("/api/x_login.redeem", json.dumps({"code": shared_server.call("x_login.create")["code"]})
+                                      .encode(), page, base=shared_server.web)
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    with_cookie = {**page, "Cookie": cookie.split(";")[0]}
+    status, _, body = shared_server.raw("/api/users.get_current_user", b"{}", with_cookie, base=shared_server.web)
+    assert status == 200
+    # the cookie alone, from anywhere else, is nobody
+    for headers in ({"Cookie": with_cookie["Cookie"]}, {**with_cookie, "Origin": "http://evil.example"},
+                    {**with_cookie, "Sec-Fetch-Site": "cross-site"}):
+        assert shared_server.raw("/api/users.get_current_user", b"{}", headers, base=shared_server.web)[0] == 401
+    status, _, body = shared_server.raw("/api/x_login.redeem", json.dumps({"code": code}).encode(), page,
+                                        base=shared_server.web)
+    assert status == 401
+
+
+def test_users(shared_server):
+    me = shared_server.call("users.get_current_user")["user"]
+    assert shared_server.call("users.get_by_id", user=me["id"])["user"]["company"] == me["company"]["id"]
+    assert shared_server.fails("users.get_by_id", user="nope") == (400, 301)
+    assert me["id"] in [u["id"] for u in shared_server.call("users.get_all_ex", only_fields=["name"])["users"]]
+    assert shared_server.call("users.get_all", only_fields=["name"], id=[me["id"]])["users"] == [{"name": me["name"]}]
+    assert shared_server.call("users.get_all", name="^no such")["users"] == []
+    answer = shared_server.call("users.update", user=me["id"], given_name="Ada")
+    assert answer == {"updated": 1, "fields": {"given_name": "Ada"}}
+    assert shared_server.call("users.get_current_user")["user"]["given_name"] == "Ada"
+
+
+def test_preferences_merge(shared_server):
+    shared_server.call("users.set_preferences", preferences={"ui": {"theme": "dark", "rows": 50}, "a": [1]})
+    answer = shared_server.call("users.set_preferences", preferences={"ui": {"rows": 100}, "a": None})
+    want = {"ui": {"theme": "dark", "rows": 100}, "a": None}
+    assert answer["fields"]["preferences"] == want
+    assert shared_server.call("users.get_preferences")["preferences"] == want
+    assert shared_server.fails("users.set_preferences", preferences=[1]) == (400, 12)
+
+
+@pytest.mark.parametrize("path, status, name, requested, actual", [
+    ("/v2.23/debug.ping", 200, "debug.ping", "2.23", "1.0"), ("/debug.ping", 200, "debug.ping", "2.34", "1.0"),
+    ("/v999.0/debug.ping/", 200, "debug.ping", "999.0", "1.0"), ("/v1.5/debug.ping", 200, "debug.ping", 1.5, 1.0),
+    ("/v2.5/no.such_call", 404, "no.such_call", "2.5", None), ("/v2/debug.ping", 400, "", 1.0, None),
+    ("/vx/debug.ping", 400, "", 1.0, None)])
+def test_envelope(shared_server, path, status, name, requested, actual):
+    found, subcode, answer, _ = raw(shared_server, path, {"X-ClearML-Trx": "0123456789abcdef0123456789abcdef"})
+    assert (found, subcode) == (status, 0)
+    meta = answer["meta"]
+    assert meta["trx"] == "0123456789abcdef0123456789abcdef" and meta["id"] != meta["trx"]
+    assert meta["endpoint"] == {"name": name, "requested_version": requested, "actual_version": actual}
+    assert meta["error_data"] == {} and meta["error_stack"] is None
+
+
+@pytest.mark.parametrize("body, headers, status", [
+    (b"", {}, 200), (b"null", {}, 200), (b"{}", {"Content-Type": "text/plain"}, 200), (b"{bad", {}, 400), (b"[1]", {}, 400)])
+def test_bodies(shared_server, body, headers, status):
+    found = raw(shared_server, "/users.get_preferences", {"Content-Type": "application/json", **shared_server.auth(), **headers}, body)
+    assert (found[0], found[1]) == (status, 0)
+
+
+def test_server_info(shared_server):
+    info = shared_server.call("server.info")
+    assert info["version"] == "2.3.0" and info["api_version"] == "2.34"
+    assert all(isinstance(v, int) for v in info["x_features"].values()) and info["x_features"]["claim"] == 1
+    modes = raw(shared_server, "/login.supported_modes", {})[2]["data"]
+    assert modes["authenticated"] is False and modes["basic"]["enabled"] is False
+    assert raw(shared_server, "/login.supported_modes", shared_server.auth())[2]["data"]["authenticated"] is True
