@@ -51,6 +51,43 @@ static int hex_value (char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* Eight bytes at a time: a mark (0x80) in each byte that is a quote or a backslash. Above the first true mark there may
+ * be false ones; the first is right. */
+static uint64_t load8 (const char *p)
+{
+    uint64_t w;
+
+    memcpy (&w, p, sizeof (w));
+    return w;
+}
+
+#define EACH(byte) (0x0101010101010101ULL * (byte))
+
+static uint64_t mark_zero (uint64_t w)
+{
+    return (w - EACH (1)) & ~w & EACH (0x80);
+}
+
+static uint64_t mark_ends (uint64_t w)
+{
+    return mark_zero (w ^ EACH ('"')) | mark_zero (w ^ EACH ('\\'));
+}
+
+/* The same for anything a string may not hold as it is: also control characters and what is not ASCII. */
+static uint64_t mark_special (uint64_t w)
+{
+    return mark_ends (w) | ((w - EACH (0x20)) & ~w & EACH (0x80)) | (w & EACH (0x80));
+}
+
+static size_t first_mark (uint64_t marks)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (size_t)__builtin_ctzll (marks) / 8;
+#else
+    return 0; /* the caller goes on byte by byte */
+#endif
+}
+
 /* Bytes of the UTF-8 sequence at p, 0 when it is none. */
 static size_t utf8_length (const char *p, const char *end)
 {
@@ -90,8 +127,16 @@ static int check_escape (struct scan *s)
 static int check_string (struct scan *s)
 {
     for (s->p++; s->p < s->end;) {
-        unsigned char c = (unsigned char)*s->p;
+        uint64_t marks = s->end - s->p >= 8 ? mark_special (load8 (s->p)) : EACH (0x80);
+        unsigned char c;
 
+        if (!marks) {
+            s->p += 8;
+            continue;
+        }
+        if (s->end - s->p >= 8)
+            s->p += first_mark (marks);
+        c = (unsigned char)*s->p;
         if (c == '"') {
             s->p++;
             return 0;
@@ -269,6 +314,17 @@ enum json_kind json_kind (struct text v)
 static const char *pass_string (const char *p, const char *end)
 {
     for (p++; p < end; p++) {
+        while (end - p >= 8) {
+            uint64_t marks = mark_ends (load8 (p));
+
+            if (marks) {
+                p += first_mark (marks);
+                break;
+            }
+            p += 8;
+        }
+        if (p >= end)
+            break;
         if (*p == '"')
             return p + 1;
         if (*p == '\\')
@@ -451,8 +507,12 @@ static bool raw_is (struct text raw, const char *s, size_t n)
     const char *p = raw.p, *end = raw.p + raw.n;
     size_t at = 0;
 
+    if (raw.n < n) /* an escape is longer than what it stands for */
+        return false;
+    if (raw.n == n && !memcmp (raw.p, s, n))
+        return !memchr (s, '\\', n);
     if (!memchr (raw.p, '\\', raw.n))
-        return raw.n == n && !memcmp (raw.p, s, n);
+        return false;
     while (p < end) {
         char b[4];
         size_t k = 1;
