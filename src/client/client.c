@@ -331,7 +331,9 @@ static int send_once (struct client *c, struct arena *a, const struct client_req
                                .abort_fd = c->abort_fd,
                                .headers = headers,
                                .method = q->batch ? "POST" : c->s->method,
-                               .timeout_ms = (q->body.n > BIG ? TIMEOUT_BIG_MS : TIMEOUT_MS) + q->wait_ms };
+                               .timeout_ms = q->wait_ms + (q->timeout_ms     ? q->timeout_ms
+                                                           : q->body.n > BIG ? TIMEOUT_BIG_MS
+                                                                             : TIMEOUT_MS) };
     struct http_response r = { .body.arena = a };
     int sent;
 

@@ -52,6 +52,7 @@ struct client_request {
     struct text body;
     bool batch;      /* body is JSON lines */
     int64_t wait_ms; /* how long the server may take on purpose (a long poll), on top of the usual timeout */
+    int64_t timeout_ms; /* instead of the usual timeout, 0 = that */
 };
 int client_send (struct client *c, struct arena *a, const struct client_request *q, struct text *ret,
                  struct error *err) warn_unused;

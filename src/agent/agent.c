@@ -1,0 +1,252 @@
+/* agent.c - the daemon's life: open, run the loop, end. See agent.h for what the signals mean. */
+#include "agent/room.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIDY_MS = 60000, STOP_SLACK_MS = 5000 };
+
+void agent_say (const struct agent *g, const char *fmt, ...)
+{
+    va_list ap;
+
+    (void)g;
+    va_start (ap, fmt);
+    vprintf (fmt, ap);
+    va_end (ap);
+    putchar ('\n');
+    fflush (stdout);
+}
+
+/* -- stopping --------------------------------------------------------------------------------------------------- */
+
+static void finish (struct agent *g, int code)
+{
+    g->exit_code = code;
+    loop_stop (g->loop);
+}
+
+static void signal_runs (struct agent *g, int signum)
+{
+    struct error err;
+
+    for (struct run *r = g->runs; r; r = r->next)
+        if (!r->ended && g->engine->signal (&r->at, signum, &err) < 0)
+            log_warn ("agent", "task %s: %s", r->task, err.text);
+}
+
+/* The supervisors had their time: grace over -> no more grace -> killed, and settled as lost (stopped). */
+static void on_stop_timer (void *arg)
+{
+    struct agent *g = arg;
+
+    g->stop_step++;
+    signal_runs (g, g->stop_step == 1 ? SIGTERM : SIGKILL);
+    loop_timer_reset (g->stop_timer, STOP_SLACK_MS);
+}
+
+void agent_mode_set (struct agent *g, enum agent_mode m)
+{
+    if (m <= g->mode)
+        return;
+    g->mode = m;
+    taker_stop (g);
+    worker_write (g);
+    if (m == AGENT_DRAINING)
+        agent_say (g, "Draining: nothing new is taken; %zu running. Once more stops what runs.", g->n_runs);
+    if (m == AGENT_STOPPING) {
+        if (g->n_runs)
+            agent_say (g, "Stopping: %zu running tasks get TERM", g->n_runs);
+        signal_runs (g, SIGTERM);
+        g->stop_timer = loop_timer_add (g->loop, (int64_t)(g->conf->agent.grace_sec * 1000) + STOP_SLACK_MS,
+                                        false, on_stop_timer, g);
+    }
+}
+
+void run_ended (struct agent *g)
+{
+    bool looking = false;
+
+    for (int i = 0; i < g->o->slots; i++)
+        looking |= g->slots[i].asked; /* the taker will say what came of it */
+    if (g->mode == AGENT_RUNNING)
+        taker_ask (g);
+    else if (!g->n_runs && !looking)
+        finish (g, g->mode == AGENT_STOPPING || g->interrupts ? AGENT_STOPPED : 0);
+}
+
+static void on_signal (int signum, void *arg)
+{
+    struct agent *g = arg;
+
+    if (signum == SIGHUP) {
+        agent_say (g, "Starting anew; %zu running tasks go on", g->n_runs);
+        g->restart = true;
+        taker_stop (g);
+        finish (g, 0);
+        return;
+    }
+    if (signum == SIGINT)
+        g->interrupts++;
+    if (signum == SIGTERM && g->mode == AGENT_STOPPING) {
+        signal_runs (g, SIGTERM); /* no more grace */
+        return;
+    }
+    if (signum == SIGUSR1 || (signum == SIGINT && g->interrupts == 1))
+        agent_mode_set (g, AGENT_DRAINING);
+    else if (g->mode == AGENT_STOPPING)
+        signal_runs (g, SIGTERM);
+    else
+        agent_mode_set (g, AGENT_STOPPING);
+    if (!g->n_runs)
+        run_ended (g);
+}
+
+static void on_tidy (void *arg)
+{
+    struct agent *g = arg;
+
+    if (g->mode == AGENT_RUNNING)
+        adopt_orphans (g);
+}
+
+/* -- opening ---------------------------------------------------------------------------------------------------- */
+
+/* fd 1 and 2 go to the worker's log file, whose name is printed before. */
+static int redirect_output (struct agent *g, struct error *err)
+{
+    char *path = path_join (g->arena, g->folder, "log");
+    int fd = open (path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return error_errno (err, "open %s", path);
+    agent_say (g, "Worker '%s': output goes to %s", g->worker, path);
+    if (dup2 (fd, 1) < 0 || dup2 (fd, 2) < 0)
+        return error_errno (err, "redirect the output");
+    close (fd);
+    return 0;
+}
+
+/* The parent leaves with 0: everything that can be refused has been looked at. */
+static int detach (struct error *err)
+{
+    pid_t pid = fork ();
+    int null;
+
+    if (pid < 0)
+        return error_errno (err, "fork");
+    if (pid)
+        _exit (0);
+    setsid ();
+    null = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null >= 0) {
+        dup2 (null, 0);
+        close (null);
+    }
+    return 0;
+}
+
+static void print_queues (const struct agent *g)
+{
+    agent_say (g, "Worker '%s', %d slot%s, server %s", g->worker, g->o->slots, g->o->slots > 1 ? "s" : "",
+               client_server (g->client));
+    for (size_t i = 0; i < g->n_queues; i++)
+        agent_say (g, "Queue '%s' (%s)", g->queues[i].name, g->queues[i].id);
+}
+
+static int agent_open (struct agent *g, struct error *err)
+{
+    if (client_login (g->client, err) < 0 || queues_resolve (g, g->client, err) < 0 ||
+        worker_open (g, err) < 0)
+        return -1;
+    client_set_worker (g->client, g->worker);
+    slots_make (g);
+    print_queues (g);
+    g->claims = client_feature (g->client, "x_queues.claim") > 0;
+    if (worker_register (g, err) < 0)
+        log_warn ("agent", "register: %s", err->text); /* the first report registers it too */
+    if (g->o->detached && !g->restart) {
+        if (redirect_output (g, err) < 0 || detach (err) < 0)
+            return -1;
+    } else if (!g->o->foreground && redirect_output (g, err) < 0) {
+        return -1;
+    }
+    worker_write (g);
+    return 0;
+}
+
+static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1 };
+
+static int agent_begin (struct agent *g, struct error *err)
+{
+    signal (SIGPIPE, SIG_IGN);
+    if (loop_create (&g->loop, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof (signals) / sizeof (*signals); i++)
+        loop_signal_add (g->loop, signals[i], on_signal, g);
+    if (courier_start (g, err) < 0 || taker_start (g, err) < 0)
+        return -1;
+    adopt_all (g);
+    adopt_orphans (g);
+    g->tidy_timer = loop_timer_add (g->loop, TIDY_MS, true, on_tidy, g);
+    taker_ask (g);
+    return 0;
+}
+
+static void agent_end (struct agent *g)
+{
+    taker_stop (g);
+    taker_join (g);
+    courier_end (g);
+    worker_close (g);
+}
+
+/* The same process image anew; running tasks stay our children and are adopted from their journals. */
+static void start_anew (struct agent *g)
+{
+    setenv ("STOKER_RESTART_WORKER", g->worker, 1);
+    execv (g->o->program, g->o->argv);
+    log_error ("agent", "start %s anew: %s", g->o->program, strerror (errno));
+}
+
+int agent_run (const struct agent_options *o, const struct conf *conf, struct client *client,
+               struct error *err)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct agent g = {
+        .arena = a, .o = o, .conf = conf, .client = client, .engine = &engine_local, .lock_fd = -1
+    };
+    struct agent_options again = *o;
+    const char *restarted = getenv ("STOKER_RESTART_WORKER");
+    int r;
+
+    if (restarted) { /* keep the id (and with it the tasks), whatever slot is free now */
+        again.worker = arena_strdup (a, restarted);
+        again.foreground = true; /* the output goes where it went */
+        again.detached = false;
+        g.o = &again;
+        unsetenv ("STOKER_RESTART_WORKER");
+    }
+    if (agent_open (&g, err) < 0 || agent_begin (&g, err) < 0) {
+        agent_end (&g);
+        loop_destroy (g.loop);
+        return 1;
+    }
+    r = loop_run (g.loop, err);
+    agent_end (&g);
+    if (g.restart)
+        start_anew (&g);
+    if (g.exit_code == AGENT_STOPPED)
+        agent_say (&g, "Worker '%s' has stopped", g.worker);
+    loop_destroy (g.loop);
+    return r < 0 ? 1 : g.exit_code;
+}
