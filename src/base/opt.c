@@ -108,25 +108,25 @@ enum { HELP_WIDTH = 100, HELP_INDENT = 28 };
 /* Write `text` from column `at`, wrapped, further lines indented by `indent`. */
 static void put_wrapped (FILE *out, const char *text, size_t at, size_t indent)
 {
+    bool space = false; /* owed before the next word of this line */
+
     while (*text) {
         size_t word = strcspn (text, " \n");
 
-        if (at + word > HELP_WIDTH && at > indent) {
+        if (at + space + word > HELP_WIDTH && at > indent) {
             fprintf (out, "\n%*s", (int)indent, "");
             at = indent;
+            space = false;
         }
-        fprintf (out, "%.*s", (int)word, text);
-        at += word;
+        fprintf (out, "%s%.*s", space ? " " : "", (int)word, text);
+        at += space + word;
         text += word;
+        space = *text == ' ';
         if (*text == '\n') {
             fprintf (out, "\n%*s", (int)indent, "");
             at = indent;
-            text++;
-        } else if (*text) {
-            fputc (' ', out);
-            at++;
-            text++;
         }
+        text += *text != 0;
     }
     fputc ('\n', out);
 }

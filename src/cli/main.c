@@ -1,6 +1,7 @@
 /* main.c - `stoker VERB ...`: finds the verb in the table and calls it. A verb is one file of this folder with
  * `int <verb>_main (int argc, char **argv)` (argv[0] is the verb) and one row here. */
 #include "base/opt.h"
+#include "cli/agent.h"
 #include "cli/nouns.h"
 #include "cli/run.h"
 #include "cli/task.h"
@@ -13,6 +14,8 @@
 static const struct opt_verb verbs[] = {
     { "up", "Start a server and an agent on this machine.", up_main },
     { "server", "Run the server: API, pages, files.", server_main },
+    { "agent", "Take tasks from queues and run them; stop, drain, look.", agent_main },
+    { "init", "Write ~/clearml.conf: which server, which key.", init_main },
     { "run", "Run a command of this folder as a task, through a queue.", run_main },
     { "task", "List, look at, clone, queue and steer tasks.", task_main },
     { "queue", "List and make queues.", queue_main },
@@ -46,6 +49,8 @@ int main (int argc, char **argv)
     int words = argc;
     const struct opt_verb *v;
 
+    if (agent_is_name (argv[0]))
+        return agent_main (argc, argv);
     if (argc >= 2 && !strcmp (argv[1], "--version")) {
         printf ("stoker %s\n", STOKER_VERSION);
         return 0;
