@@ -3,8 +3,8 @@
  *
  * A statement in use (a row loop whose body asks the same question) gets a second copy that lives as long as its rows.
  */
-#include "store/query.h"
 #include "store/sqlite.h"
+#include "store/query.h"
 
 #include "base/log.h"
 #include "sql/sql.h"
@@ -106,6 +106,7 @@ int db_pragma_int (struct db *db, const char *text, int64_t *ret, struct error *
 static int set_up (struct db *db, enum connection_kind kind, bool sync_off, struct error *err)
 {
     static const char reader[] = "PRAGMA query_only=1; PRAGMA cache_size=-8000; PRAGMA temp_store=MEMORY;"
+                                 "PRAGMA mmap_size=1073741824;" /* long documents without a copy a page */
                                  "PRAGMA trusted_schema=OFF;";
     static const char writer[] =
         "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; PRAGMA temp_store=MEMORY;"
@@ -131,6 +132,8 @@ int db_open (const char *path, enum connection_kind kind, bool sync_off, struct 
         free (db);
         return error_set (err, ENOMEM, "open %s: out of memory", path);
     }
+    sqlite3_config (SQLITE_CONFIG_MEMSTATUS,
+                    0); /* no lock around each allocation; only the first call counts */
     db->writable = kind == CONNECTION_WRITER;
     rc = sqlite3_open_v2 (path, &db->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc != SQLITE_OK) {
