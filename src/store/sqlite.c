@@ -132,8 +132,8 @@ int db_open (const char *path, enum connection_kind kind, bool sync_off, struct 
         free (db);
         return error_set (err, ENOMEM, "open %s: out of memory", path);
     }
-    sqlite3_config (SQLITE_CONFIG_MEMSTATUS,
-                    0); /* no lock around each allocation; only the first call counts */
+    if (kind == CONNECTION_WRITER) /* the first to open: no lock around each allocation from now on */
+        sqlite3_config (SQLITE_CONFIG_MEMSTATUS, 0);
     db->writable = kind == CONNECTION_WRITER;
     rc = sqlite3_open_v2 (path, &db->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc != SQLITE_OK) {
