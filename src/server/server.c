@@ -193,8 +193,7 @@ static int server_open (struct server *s, struct auth_start *start, struct error
 
     s->body_max = o->body_max > 0 ? (size_t)o->body_max : API_BODY_MAX;
     s->arena = arena_create ();
-    if (loop_create (&s->loop, err) < 0 || http_server_create (s->loop, NULL, &handlers, &s->http, err) < 0 ||
-        listen_all (s, err) < 0)
+    if (http_server_create (s->loop, NULL, &handlers, &s->http, err) < 0 || listen_all (s, err) < 0)
         return -1;
     s->topics = topics_create ();
     s->volatiles = volatile_create ();
@@ -270,10 +269,13 @@ int server_run (const struct server_options *o, struct error *err)
     int rc;
 
     mallopt (M_ARENA_MAX, 2); /* many threads, few heaps: memory that one freed serves the others */
-    rc = server_open (&s, &start, err);
-    if (rc == 0) {
+    rc = loop_create (&s.loop, err);
+    if (rc == 0) { /* before it listens: a signal that comes early is heard once the loop runs */
         s.signals[0] = loop_signal_add (s.loop, SIGTERM, on_signal, &s);
         s.signals[1] = loop_signal_add (s.loop, SIGINT, on_signal, &s);
+        rc = server_open (&s, &start, err);
+    }
+    if (rc == 0) {
         print_addresses (&s, &start);
         if (o->ready)
             o->ready (o->ready_arg, port_of (&s, FRONT_WEB), port_of (&s, FRONT_API),

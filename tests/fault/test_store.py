@@ -156,6 +156,7 @@ def test_kill_at_random_points(server_factory):
             load.maybe_out = 0
             load.enqueued = {e["task"] for e in
                              server.call("queues.get_by_id", queue=load.queue)["queue"]["entries"]}
+    print(f"acknowledged: {len(load.created)} tasks, {len(load.popped)} taken, {len(load.claims)} claims")
     assert len(load.created) > 20, "or the load shows nothing"
 
 
@@ -232,6 +233,7 @@ def test_one_process_a_folder(server):
 
 def test_newer_data_is_refused(server_factory):
     server = server_factory()
+    server.call("queues.get_all")
     assert server.stop() == 0
     db = sqlite3.connect(server.data / "stoker.db")
     db.execute("INSERT INTO migration VALUES (9999, 'from_the_future', 0)")
