@@ -69,23 +69,20 @@ SELECT count(*) FROM task WHERE company = ?1 AND project = ?2 AND archived = 0;
 -- name: project_own_models
 SELECT count(*) FROM model WHERE company = ?1 AND project = ?2 AND archived = 0;
 
--- name: project_task_stats
-SELECT status, count(*),
-       sum(CASE WHEN completed > started THEN (completed - started) / 1000 ELSE 0 END),
-       sum(completed >= ?3 AND status NOT IN ('queued', 'in_progress', 'failed')), max(started)
-FROM task WHERE company IN ('', ?1) AND archived = 0
-AND project IN (SELECT project FROM project_tree WHERE ancestor = ?2 AND depth <= ?4) GROUP BY status;
+-- name: project_own_datasets
+SELECT count(*) FROM project WHERE company IN ('', ?1) AND parent = ?2 AND instr(system_tags, '"dataset"') > 0;
 
--- name: project_task_tags
-SELECT DISTINCT j.value FROM task e, json_each(e.tags) j WHERE e.company = ?1 AND e.project = ?2;
+-- name: project_datasets_below
+SELECT p.tags FROM project_tree t JOIN project p ON p.id = t.project
+WHERE t.ancestor = ?1 AND instr(p.system_tags, '"dataset"') > 0 AND p.basename <> '.datasets';
+
+-- name: project_is_hidden
+SELECT hidden FROM project WHERE company IN ('', ?1) AND id = ?2;
 
 -- name: project_hyper_parameters
 SELECT DISTINCT p.section, p.name FROM task e JOIN task_param p ON p.task = e.n
 WHERE e.company IN ('', ?1) AND e.project IN (SELECT project FROM project_tree WHERE ancestor = ?2 AND depth <= ?3)
 ORDER BY p.section, p.name LIMIT ?4 OFFSET ?5;
-
--- name: project_move_models
-UPDATE model SET project = ?2 WHERE project = ?1;
 
 -- name: project_dataset_runtime
 SELECT d.runtime FROM task e JOIN task_doc d ON d.task = e.n
@@ -105,11 +102,40 @@ DELETE FROM project WHERE id IN (SELECT project FROM project_tree WHERE ancestor
 -- name: project_tree_drop
 DELETE FROM project_tree WHERE project IN (SELECT project FROM project_tree WHERE ancestor = ?1);
 
--- name: project_subtree
-SELECT p.id, p.basename, p.system_tags FROM project_tree t JOIN project p ON p.id = t.project WHERE t.ancestor = ?1;
-
 -- name: project_tasks_of
 SELECT id FROM task WHERE company = ?1 AND project IN (SELECT project FROM project_tree WHERE ancestor = ?2) ORDER BY n;
 
 -- name: project_models_of
 SELECT id FROM model WHERE company = ?1 AND project IN (SELECT project FROM project_tree WHERE ancestor = ?2) ORDER BY n;
+
+-- name: project_tree_size
+SELECT count(*) FROM project_tree WHERE ancestor = ?1;
+
+-- name: project_pipelines_below
+SELECT count(*) FROM project_tree t JOIN project p ON p.id = t.project
+WHERE t.ancestor = ?2 AND instr(p.system_tags, '"pipeline"') > 0 AND p.basename <> '.pipelines'
+AND EXISTS (SELECT 1 FROM task e WHERE e.company = ?1 AND e.project = p.id AND e.archived = 0 AND e.type = 'controller');
+
+-- name: project_datasets_used
+SELECT count(*) FROM project_tree t JOIN project p ON p.id = t.project
+WHERE t.ancestor = ?2 AND instr(p.system_tags, '"dataset"') > 0 AND p.basename <> '.datasets'
+AND EXISTS (SELECT 1 FROM task e WHERE e.company = ?1 AND e.project = p.id AND e.archived = 0);
+
+-- name: project_free_tasks
+UPDATE task SET project = NULL WHERE project IN (SELECT project FROM project_tree WHERE ancestor = ?1);
+
+-- name: project_free_models
+UPDATE model SET project = NULL WHERE project IN (SELECT project FROM project_tree WHERE ancestor = ?1);
+
+-- name: project_merge_tasks
+UPDATE task SET project = ?2 WHERE project = ?1 AND archived = 0;
+
+-- name: project_merge_models
+UPDATE model SET project = ?2 WHERE project = ?1 AND archived = 0;
+
+-- name: project_make_public
+UPDATE project SET company_origin = company, company = '' WHERE id = ?1 AND company = ?2;
+
+-- name: project_make_private
+UPDATE project SET company = company_origin, company_origin = NULL
+WHERE id = ?1 AND company = '' AND company_origin = ?2;

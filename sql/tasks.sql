@@ -67,6 +67,9 @@ UPDATE task SET published = ?2 WHERE n = ?1;
 -- name: task_set_queue
 UPDATE task SET queue = ?2, enqueue_status = ?3 WHERE n = ?1;
 
+-- name: task_set_queue_of
+UPDATE task SET queue = ?3 WHERE id = ?1 AND company = ?2;
+
 -- name: task_set_enqueue_status
 UPDATE task SET enqueue_status = ?2 WHERE n = ?1;
 
@@ -187,3 +190,6 @@ SELECT name, started, ended, ok, detail FROM task_stage WHERE task = ?1 ORDER BY
 -- name: task_times
 SELECT created, started, completed, published, status_changed, status, status_reason, status_message, queue,
        last_worker FROM task WHERE n = ?1;
+
+-- name: task_comment
+SELECT comment FROM task WHERE n = ?1;

@@ -2,6 +2,7 @@
 #include "services/answer.h"
 
 #include "base/clock.h"
+#include "store/store.h"
 
 #include <ctype.h>
 #include <strings.h>
@@ -90,6 +91,38 @@ void many_close (struct many *m, struct text *ret_succeeded, struct text *ret_fa
     str_putc (&m->failed, ']');
     *ret_succeeded = str_text (&m->succeeded);
     *ret_failed = str_text (&m->failed);
+}
+
+int many_run (struct call *c, const char *const *ids, size_t n, many_fn *fn, const void *in,
+              struct text *ret_succeeded, struct text *ret_failed, struct error *err)
+{
+    struct many m;
+    if (!n)
+        return error_set (err, ERR_VALIDATION, "ids: the list is empty");
+    many_open (&m, c);
+    for (size_t i = 0; i < n; i++) {
+        struct error why = { 0 };
+        struct str item = { .arena = c->arena };
+        if (db_save (c->db, err) < 0)
+            return -1;
+        if (fn (c, ids[i], in, &item, &why) == 0) {
+            if (db_release (c->db, err) < 0)
+                return -1;
+            many_success (&m, ids[i]);
+            str_add_text (&m.succeeded, str_text (&item));
+            many_end (&m);
+        } else {
+            if (db_undo (c->db, err) < 0)
+                return -1;
+            if (why.code && why.code < 10000) { /* the store failed, not the wish */
+                *err = why;
+                return -1;
+            }
+            many_failure (&m, ids[i], &why);
+        }
+    }
+    many_close (&m, ret_succeeded, ret_failed);
+    return 0;
 }
 
 /* -- tags */

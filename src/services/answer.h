@@ -27,6 +27,11 @@ void many_open (struct many *m, struct call *c);
 void many_success (struct many *m, const char *id);
 void many_end (struct many *m);
 void many_failure (struct many *m, const char *id, const struct error *err);
+/* Run fn for one id: its success or failure becomes an item, a failure leaves nothing of it in the store. -1 only when
+ * the store itself failed. */
+typedef int many_fn (struct call *c, const char *id, const void *in, struct str *item, struct error *err);
+int many_run (struct call *c, const char *const *ids, size_t n, many_fn *fn, const void *in,
+              struct text *ret_succeeded, struct text *ret_failed, struct error *err) warn_unused;
 void many_close (struct many *m, struct text *ret_succeeded, struct text *ret_failed);
 
 /* -- tags: lists of strings, kept as sorted JSON text without repeats */

@@ -196,6 +196,21 @@ int db_step (struct db *db, enum step step, struct error *err)
     return -1;
 }
 
+int db_save (struct db *db, struct error *err)
+{
+    return db_step (db, STEP_SAVE, err);
+}
+
+int db_release (struct db *db, struct error *err)
+{
+    return db_step (db, STEP_RELEASE, err);
+}
+
+int db_undo (struct db *db, struct error *err)
+{
+    return db_step (db, STEP_UNDO, err) < 0 ? -1 : db_step (db, STEP_RELEASE, err);
+}
+
 bool db_in_transaction (struct db *db)
 {
     return !sqlite3_get_autocommit (db->handle);

@@ -77,6 +77,12 @@ void rows_done (struct rows *r);
 
 bool db_writable (const struct db *db);
 
+/* Inside a write handler: a part that may fail by itself. db_save, then either db_release (keep) or db_undo (leave
+ * nothing of it). They nest. */
+int db_save (struct db *db, struct error *err) warn_unused;
+int db_release (struct db *db, struct error *err) warn_unused;
+int db_undo (struct db *db, struct error *err) warn_unused;
+
 /* -- the store as a whole (server/, backup and tests use this; services never)
  * ------------------------------------- */
 struct store_options {

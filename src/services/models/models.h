@@ -22,6 +22,11 @@ struct models_of_task {
 int models_release (struct call *c, const char *task, bool gone, bool keep_drafts, struct models_of_task *ret,
                     struct error *err) warn_unused;
 
+/* Delete one: 400/205 when it is a task's input, 400/206 when its task is published, unless force. Its uri (JSON
+ * string) joins urls (a list without brackets), where given. */
+int model_delete (struct call *c, const char *id, bool force, struct str *urls,
+                  struct error *err) warn_unused;
+
 /* How many published models name this task as their maker. */
 int models_published_of_task (struct call *c, const char *task, int64_t *ret, struct error *err) warn_unused;
 

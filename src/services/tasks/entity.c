@@ -3,7 +3,9 @@
 #include "services/events/events.h"
 #include "services/models/models.h"
 #include "services/projects/projects.h"
+#include "services/queues/queues.h"
 #include "services/tasks/task.h"
+#include "services/users/users.h"
 
 /* The column is "<company>/<id>": public tasks keep their events under the company they came from. */
 #define OWNER       "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"

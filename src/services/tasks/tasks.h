@@ -75,6 +75,11 @@ int task_set_output_model (struct call *c, const char *task, const char *name, c
 /* -- projects: counts for refusals and pages; tasks of a deleted or merged project. to = NULL: no project. */
 int tasks_move_project (struct call *c, const char *from, const char *to, struct error *err) warn_unused;
 
+/* A task goes with its project, whatever its status. Urls of its models and artifacts join the lists (JSON strings
+ * without brackets). */
+int task_delete_with_project (struct call *c, const char *id, struct str *models, struct str *artifacts,
+                              struct error *err) warn_unused;
+
 /* Tasks that claim to run but have been silent for `silent_ms`: forced to stopped. Called by the server every so
  * often, inside a write. *ret: how many. */
 int tasks_stop_silent (struct db *db, int64_t now, int64_t silent_ms, int64_t *ret,

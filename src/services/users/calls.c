@@ -2,8 +2,8 @@
 #include "api/users.api.h"
 #include "base/clock.h"
 #include "services/auth/auth.h"
+#include "services/users/users.h"
 #include "sql/sql.h"
-#include "store/query.h"
 #include "store/store.h"
 
 static const struct query_field fields[] = {
@@ -18,7 +18,7 @@ static const struct query_field fields[] = {
     { "preferences", .expr = "e.preferences", .show = QUERY_JSON, .ops = QUERY_ASKED },
     { .name = NULL },
 };
-static const struct query_entity user_entity = {
+const struct query_entity users_entity = {
     .name = "User",
     .from = "user e",
     .key = "e.n",
@@ -37,7 +37,7 @@ static int find (struct call *c, unsigned flags, struct text *ret, struct error 
     struct query_options o = { .flags = flags | QUERY_OWN };
     struct query_result found;
 
-    if (query_run (&src, &user_entity, c->body, &o, &found, err) < 0)
+    if (query_run (&src, &users_entity, c->body, &o, &found, err) < 0)
         return -1;
     *ret = found.items;
     return 0;

@@ -1,0 +1,154 @@
+/* entity.c - the model as the query language sees it. */
+#include "services/events/events.h"
+#include "services/models/model.h"
+#include "services/projects/projects.h"
+#include "services/tasks/tasks.h"
+#include "services/users/users.h"
+
+#define OWNER "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"
+#define METRIC                                                                                               \
+    "(SELECT CASE $3 WHEN 'min_value' THEN s.min WHEN 'max_value' THEN s.max WHEN 'mean_value' THEN s.mean " \
+    "WHEN 'first_value' THEN s.first WHEN 'count' THEN s.count ELSE s.last END "                             \
+    "FROM event_stream es JOIN series s ON s.stream = es.id "                                                \
+    "WHERE es.task = e.id AND es.live = 1 AND s.key = $1 || $2 AND s.count > 0 AND s.hidden = 0)"
+#define METADATA "(SELECT json_extract(j.value, '$.value') FROM json_each(e.metadata) j WHERE j.key = $1)"
+
+static const char *owner (const struct query_source *src, struct rows *r, int col, const char **ret_id)
+{
+    char *company = row_str (r, col, src->arena), *slash = strrchr (company, '/');
+    *slash = 0;
+    *ret_id = slash + 1;
+    return company;
+}
+
+static int write_last_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
+                               struct error *err)
+{
+    const char *id, *company = owner (src, r, col, &id);
+    return events_last_metrics (src->db, src->arena, company, id, src->bare_nan, out, err);
+}
+
+static int write_unique_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
+                                 struct error *err)
+{
+    const char *id, *company = owner (src, r, col, &id);
+    return events_unique_metrics (src->db, src->arena, company, id, out, err);
+}
+
+/* Clients up to 2.16 know metadata as a list they never read. */
+static int write_metadata (const struct query_source *src, struct rows *r, int col, struct str *out,
+                           struct error *err)
+{
+    (void)err;
+    if (src->version && src->version <= 2016)
+        str_puts (out, "[]");
+    else
+        str_add_text (out, row_text (r, col));
+    return 0;
+}
+
+static const struct query_field fields[] = {
+    { .name = "id",
+      .expr = "e.id",
+      .show = QUERY_TEXT,
+      .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED | QUERY_SEARCH },
+    { .name = "company", .expr = "e.company", .show = QUERY_TEXT, .ops = QUERY_ORDER },
+    { .name = "user", .expr = "e.user", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER },
+    { .name = "name",
+      .expr = "e.name",
+      .show = QUERY_TEXT,
+      .ops = QUERY_PATTERN | QUERY_ORDER | QUERY_FILLED | QUERY_SEARCH },
+    { .name = "parent",
+      .expr = "e.parent",
+      .show = QUERY_TEXT,
+      .ops = QUERY_LIST | QUERY_ORDER | QUERY_SEARCH },
+    { .name = "project",
+      .expr = "e.project",
+      .subtree = "SELECT t.project FROM project_tree t WHERE t.ancestor IN",
+      .show = QUERY_TEXT,
+      .ops = QUERY_LIST | QUERY_ORDER | QUERY_TREE | QUERY_SEARCH },
+    { .name = "created",
+      .expr = "e.created",
+      .show = QUERY_TIME,
+      .ops = QUERY_RANGE | QUERY_ORDER | QUERY_FILLED },
+    { .name = "task", .expr = "e.task", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER | QUERY_SEARCH },
+    { .name = "comment",
+      .expr = "e.comment",
+      .show = QUERY_TEXT,
+      .ops = QUERY_PATTERN | QUERY_ORDER | QUERY_SEARCH },
+    { .name = "tags",
+      .expr = "nullif(e.tags, '[]')",
+      .each = "SELECT value AS v FROM json_each(e.tags)",
+      .column = "e.tags",
+      .show = QUERY_JSON,
+      .ops = QUERY_LIST | QUERY_ORDER },
+    { .name = "system_tags",
+      .expr = "nullif(e.system_tags, '[]')",
+      .each = "SELECT value AS v FROM json_each(e.system_tags)",
+      .column = "e.system_tags",
+      .show = QUERY_JSON,
+      .ops = QUERY_LIST | QUERY_ORDER },
+    { .name = "uri", .expr = "e.uri", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER },
+    { .name = "framework", .expr = "e.framework", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER },
+    { .name = "design", .column = "e.design", .show = QUERY_JSON },
+    { .name = "labels", .column = "e.labels", .show = QUERY_JSON },
+    { .name = "ready",
+      .expr = "e.ready",
+      .show = QUERY_BOOL,
+      .ops = QUERY_EQUAL | QUERY_ORDER | QUERY_FILLED },
+    { .name = "ui_cache", .column = "e.ui_cache", .show = QUERY_JSON, .ops = QUERY_ASKED },
+    { .name = "last_update",
+      .expr = "e.last_update",
+      .show = QUERY_TIME,
+      .ops = QUERY_DATE | QUERY_ORDER | QUERY_FILLED },
+    { .name = "last_change",
+      .expr = "e.last_change",
+      .show = QUERY_TIME,
+      .ops = QUERY_DATE | QUERY_ORDER | QUERY_FILLED },
+    { .name = "last_changed_by", .expr = "e.last_changed_by", .show = QUERY_TEXT, .ops = QUERY_ORDER },
+    { .name = "metadata", .column = "e.metadata", .show = QUERY_JSON, .write = write_metadata },
+    { .name = "last_iteration",
+      .expr = "e.last_iteration",
+      .show = QUERY_INT,
+      .ops = QUERY_RANGE | QUERY_ORDER | QUERY_FILLED },
+    { .name = "last_metrics", .column = OWNER, .show = QUERY_JSON, .write = write_last_metrics },
+    { .name = "unique_metrics",
+      .column = OWNER,
+      .show = QUERY_JSON,
+      .ops = QUERY_ASKED,
+      .write = write_unique_metrics },
+    { .name = "company_origin", .expr = "e.company_origin", .show = QUERY_TEXT, .ops = QUERY_ASKED },
+
+    { .name = "last_metrics.*", .expr = METRIC, .show = QUERY_REAL, .ops = QUERY_RANGE | QUERY_ORDER },
+    { .name = "metadata.*",
+      .expr = METADATA,
+      .sort = "sortkey(" METADATA ")",
+      .show = QUERY_TEXT,
+      .ops = QUERY_LIST | QUERY_ORDER },
+    { .name = NULL },
+};
+
+static const struct query_field company_fields[] = {
+    { .name = "id", .expr = "e.id", .show = QUERY_TEXT, .ops = QUERY_FILLED },
+    { .name = NULL },
+};
+static const struct query_entity company_entity = {
+    .name = "Company",
+    .from = "(SELECT DISTINCT company AS id FROM project) e",
+    .key = "e.id",
+    .fields = company_fields,
+};
+static const struct query_ref refs[] = {
+    { "company", &company_entity }, { "user", &users_entity }, { "project", &projects_entity },
+    { "parent", &models_entity },   { "task", &tasks_entity }, { NULL, NULL },
+};
+
+const struct query_entity models_entity = {
+    .name = "Model",
+    .from = "model e",
+    .key = "e.n",
+    .company = "e.company",
+    .any_public = "SELECT 1 FROM model WHERE company = '' LIMIT 1",
+    .fields = fields,
+    .refs = refs,
+};

@@ -1,0 +1,316 @@
+/* sums.c - what a project and those below it hold, seen together: tags, parameters and their values, parents, owners,
+ * metrics. Each is one statement over the tasks or models the query language selects. */
+#include "services/events/events.h"
+#include "services/models/models.h"
+#include "services/projects/project.h"
+#include "services/tasks/tasks.h"
+
+struct text project_scope (struct call *c, const char *const *projects, size_t n, bool below,
+                           struct text filter)
+{
+    struct str s = { .arena = c->arena };
+    str_putc (&s, '{');
+    if (n) {
+        json_put_key (&s, "project");
+        str_putc (&s, '[');
+        for (size_t i = 0; i < n; i++) {
+            json_put_comma (&s);
+            json_put_string (&s, projects[i]);
+        }
+        str_putc (&s, ']');
+    }
+    if (below) {
+        json_put_key (&s, "include_subprojects");
+        str_puts (&s, "true");
+    }
+    struct json_iter it = json_iter (filter);
+    while (json_next (&it)) {
+        json_put_comma (&s);
+        str_putc (&s, '"');
+        str_add_text (&s, it.key);
+        str_puts (&s, "\":");
+        str_add_text (&s, it.value);
+    }
+    str_putc (&s, '}');
+    return str_text (&s);
+}
+
+int project_distinct (struct call *c, const struct query_entity *e, const char *select, const char *from,
+                      struct text body, struct tag_list *ret, struct error *err)
+{
+    struct query_source src = call_source (c);
+    struct query_options o = { .flags = QUERY_OWN | QUERY_SHOW_HIDDEN };
+    struct query_where w;
+    cleanup_rows struct rows r = { 0 };
+    int more;
+    if (query_conditions (&src, e, body, &o, &w, err) < 0)
+        return -1;
+    const char *sql =
+        arena_printf (c->arena, "SELECT DISTINCT %s FROM %s%s WHERE %s", select, e->from, from, w.sql.p);
+    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
+        return -1;
+    while ((more = db_next (&r, err)) > 0)
+        if (!row_null (&r, 0))
+            tags_add (c->arena, ret, row_str (&r, 0, c->arena));
+    return more;
+}
+
+/* -- tags */
+struct tags_answer {
+    struct tag_list tags, system;
+};
+
+static int tags_answer (struct call *c, const struct query_entity *e, struct text body, bool system,
+                        struct tags_answer *ret, struct error *err)
+{
+    *ret = (struct tags_answer){ 0 };
+    if (project_distinct (c, e, "j.value", ", json_each(e.tags) j", body, &ret->tags, err) < 0)
+        return -1;
+    return system
+               ? project_distinct (c, e, "j.value", ", json_each(e.system_tags) j", body, &ret->system, err)
+               : 0;
+}
+
+#define PUT_LIST(out_field, list)                                                                            \
+    do {                                                                                                     \
+        (out_field).v = (list).v ? (list).v : arena_array (c->arena, const char *, 1);                       \
+        (out_field).n = (list).n;                                                                            \
+    } while (0)
+
+#define TAGS_CALL(name, entity, below, always)                                                               \
+    int projects_##name (struct call *c, const struct projects_##name##_in *in,                              \
+                         struct projects_##name##_out *out, struct error *err)                               \
+    {                                                                                                        \
+        struct tags_answer a;                                                                                \
+        bool system = in->include_system || (always);                                                        \
+        struct text body = project_scope (c, in->projects.v, in->projects.n, below, in->filter);             \
+        if (tags_answer (c, entity, body, system, &a, err) < 0)                                              \
+            return -1;                                                                                       \
+        PUT_LIST (out->tags, a.tags);                                                                        \
+        if (system)                                                                                          \
+            PUT_LIST (out->system_tags, a.system);                                                           \
+        return 0;                                                                                            \
+    }
+TAGS_CALL (get_task_tags, &tasks_entity, true, false)
+TAGS_CALL (get_model_tags, &models_entity, true, false)
+
+static struct text as_ids (struct call *c, const char *const *projects, size_t n, struct text filter)
+{
+    struct str s = { .arena = c->arena };
+    str_putc (&s, '{');
+    if (n)
+        fields_json (&s, "id", tags_of (c->arena, projects, n));
+    struct json_iter it = json_iter (filter);
+    while (json_next (&it))
+        fields_json (&s, json_key (c->arena, it.key), it.value);
+    str_putc (&s, '}');
+    return str_text (&s);
+}
+
+int projects_get_project_tags (struct call *c, const struct projects_get_project_tags_in *in,
+                               struct projects_get_project_tags_out *out, struct error *err)
+{
+    struct tags_answer a;
+    struct text body = as_ids (c, in->projects.v, in->projects.n, in->filter);
+    if (tags_answer (c, &projects_entity, body, true, &a, err) < 0)
+        return -1;
+    PUT_LIST (out->tags, a.tags);
+    PUT_LIST (out->system_tags, a.system);
+    return 0;
+}
+
+/* -- hyperparameters */
+int projects_get_hyper_parameters (struct call *c, const struct projects_get_hyper_parameters_in *in,
+                                   struct projects_get_hyper_parameters_out *out, struct error *err)
+{
+    cleanup_rows struct rows r = { 0 };
+    struct str s = { .arena = c->arena };
+    int more;
+    if (in->page < 0 || in->page_size < 1)
+        return error_set (err, ERR_VALIDATION, "page must be >=0 and page_size >=1");
+    if (db_query (c->db, &sql_project_hyper_parameters, &r, err, V_STR (c->who.company), V_STR (in->project),
+                  V_INT (in->include_subprojects ? 1000 : 0), V_INT (in->page_size),
+                  V_INT (in->page * in->page_size)) < 0)
+        return -1;
+    str_putc (&s, '[');
+    while ((more = db_next (&r, err)) > 0) {
+        json_put_comma (&s);
+        str_putc (&s, '{');
+        fields_str (&s, "section", row_str (&r, 0, c->arena));
+        fields_str (&s, "name", row_str (&r, 1, c->arena));
+        str_putc (&s, '}');
+        out->total++;
+    }
+    str_putc (&s, ']');
+    out->parameters = str_text (&s);
+    out->has.total = out->has.remaining = true;
+    return more;
+}
+
+int projects_get_hyperparam_values (struct call *c, const struct projects_get_hyperparam_values_in *in,
+                                    struct projects_get_hyperparam_values_out *out, struct error *err)
+{
+    struct query_source src = call_source (c);
+    struct value v[3] = { V_STR (in->section), V_STR (in->name), V_STR (in->pattern) };
+    struct query_options o = {
+        .flags = (in->has.allow_public && !in->allow_public ? QUERY_OWN : 0) | QUERY_SHOW_HIDDEN,
+        .where = "p.section = ?1 AND p.name = ?2 AND (?3 IS NULL OR pattern_find_i(?3, p.value))",
+        .values = v,
+        .values_n = 3,
+    };
+    struct query_where w;
+    struct text body =
+        project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
+    cleanup_rows struct rows r = { 0 };
+    int more;
+    if (in->page < 0 || in->page_size < 1)
+        return error_set (err, ERR_VALIDATION, "page must be >=0 and page_size >=1");
+    if (in->pattern && query_pattern_check (in->pattern, err) < 0)
+        return error_wrap (err, "pattern");
+    if (query_conditions (&src, &tasks_entity, body, &o, &w, err) < 0)
+        return -1;
+    int64_t size = in->page_size < 500 ? in->page_size : 500;
+    const char *sql =
+        arena_printf (c->arena,
+                      "SELECT DISTINCT p.value, p.key FROM task e JOIN task_param p ON p.task = e.n WHERE %s "
+                      "ORDER BY p.key LIMIT %lld OFFSET %lld",
+                      w.sql.p, (long long)size, (long long)(in->page * size));
+    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
+        return -1;
+    out->values.v = arena_array (c->arena, const char *, (size_t)size + 1);
+    while ((more = db_next (&r, err)) > 0)
+        out->values.v[out->values.n++] = row_str (&r, 0, c->arena);
+    out->total = (int64_t)out->values.n;
+    out->has.total = true;
+    return more;
+}
+
+/* -- parents and owners */
+int projects_get_task_parents (struct call *c, const struct projects_get_task_parents_in *in,
+                               struct projects_get_task_parents_out *out, struct error *err)
+{
+    struct query_source src = call_source (c);
+    bool archived = in->tasks_state && !strcmp (in->tasks_state, "archived"),
+         active = in->tasks_state && !strcmp (in->tasks_state, "active");
+    struct value v[2] = { V_INT (archived ? 1 : 0), V_STR (in->task_name) };
+    struct query_options o = {
+        .flags = QUERY_OWN | QUERY_SHOW_HIDDEN,
+        .where = archived || active
+                     ? "e.archived = ?1 AND e.parent IS NOT NULL AND (?2 IS NULL OR pattern_find(?2, q.name))"
+                     : "?1 IS NOT NULL AND e.parent IS NOT NULL AND (?2 IS NULL OR pattern_find(?2, q.name))",
+        .values = v,
+        .values_n = 2,
+    };
+    struct query_where w;
+    struct text body =
+        project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
+    cleanup_rows struct rows r = { 0 };
+    struct str s = { .arena = c->arena };
+    int more;
+    if (in->task_name && query_pattern_check (in->task_name, err) < 0)
+        return error_wrap (err, "task_name");
+    if (query_conditions (&src, &tasks_entity, body, &o, &w, err) < 0)
+        return -1;
+    const char *sql =
+        arena_printf (c->arena,
+                      "SELECT DISTINCT q.id, q.name, q.project, p.name FROM task e JOIN task q ON q.id = "
+                      "e.parent LEFT JOIN project p ON p.id = q.project WHERE %s ORDER BY q.name, q.id",
+                      w.sql.p);
+    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
+        return -1;
+    str_putc (&s, '[');
+    while ((more = db_next (&r, err)) > 0) {
+        json_put_comma (&s);
+        str_putc (&s, '{');
+        fields_str (&s, "id", row_str (&r, 0, c->arena));
+        fields_str (&s, "name", row_str (&r, 1, c->arena));
+        if (!row_null (&r, 3)) {
+            str_puts (&s, ",\"project\":{");
+            fields_str (&s, "id", row_str (&r, 2, c->arena));
+            fields_str (&s, "name", row_str (&r, 3, c->arena));
+            str_putc (&s, '}');
+        }
+        str_putc (&s, '}');
+    }
+    str_putc (&s, ']');
+    out->parents = str_text (&s);
+    return more;
+}
+
+int projects_get_user_names (struct call *c, const struct projects_get_user_names_in *in,
+                             struct projects_get_user_names_out *out, struct error *err)
+{
+    bool models = in->entity && !strcmp (in->entity, "model");
+    struct tag_list users = { 0 };
+    struct query_source src = call_source (c);
+    struct text body =
+        project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
+    struct query_result found;
+    struct query_options o = { .flags = QUERY_UNPAGED | QUERY_SHOW_HIDDEN };
+    if (project_distinct (c, models ? &models_entity : &tasks_entity, "e.user", "", body, &users, err) < 0)
+        return -1;
+    if (!users.n) {
+        out->users = TEXT ("[]");
+        return 0;
+    }
+    struct str ask = { .arena = c->arena };
+    str_puts (&ask, "{\"only_fields\":[\"id\",\"name\"]");
+    fields_json (&ask, "id", tags_write (c->arena, &users));
+    str_putc (&ask, '}');
+    const struct query_entity *e = NULL;
+    for (const struct query_ref *ref = tasks_entity.refs; ref->path; ref++)
+        if (!strcmp (ref->path, "user"))
+            e = ref->target;
+    if (query_run (&src, e, str_text (&ask), &o, &found, err) < 0)
+        return -1;
+    out->users = found.items;
+    return 0;
+}
+
+/* -- metrics */
+int projects_get_unique_metric_variants (struct call *c,
+                                         const struct projects_get_unique_metric_variants_in *in,
+                                         struct projects_get_unique_metric_variants_out *out,
+                                         struct error *err)
+{
+    struct query_source src = call_source (c);
+    const struct query_entity *e = in->model_metrics ? &models_entity : &tasks_entity;
+    struct query_options o = { .flags = QUERY_SHOW_HIDDEN };
+    struct query_where w;
+    cleanup_rows struct rows r = { 0 };
+    struct str s = { .arena = c->arena }, ask = { .arena = c->arena };
+    int more;
+    str_putc (&ask, '{');
+    if (in->ids.n)
+        fields_json (&ask, "id", tags_of (c->arena, in->ids.v, in->ids.n));
+    else if (in->project) {
+        fields_json (&ask, "project", tags_of (c->arena, &in->project, 1));
+        fields_json (&ask, "include_subprojects", in->include_subprojects ? TEXT ("true") : TEXT ("false"));
+    } else if (!in->include_subprojects)
+        fields_json (&ask, "project", TEXT ("[null]"));
+    str_putc (&ask, '}');
+    if (query_conditions (&src, e, str_text (&ask), &o, &w, err) < 0)
+        return -1;
+    const char *sql =
+        arena_printf (c->arena,
+                      "SELECT DISTINCT s.metric, s.variant, s.key FROM %s JOIN event_stream es ON es.task = "
+                      "e.id AND es.live = 1 JOIN series s ON s.stream = es.id WHERE %s AND s.count > 0 AND "
+                      "s.hidden = 0 ORDER BY s.metric, s.variant",
+                      e->from, w.sql.p);
+    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
+        return -1;
+    str_putc (&s, '[');
+    while ((more = db_next (&r, err)) > 0) {
+        const char *key = row_str (&r, 2, c->arena);
+        json_put_comma (&s);
+        str_putc (&s, '{');
+        fields_str (&s, "metric", row_str (&r, 0, c->arena));
+        fields_str (&s, "metric_hash", arena_strndup (c->arena, key, 32));
+        fields_str (&s, "variant", row_str (&r, 1, c->arena));
+        fields_str (&s, "variant_hash", strlen (key) > 32 ? key + 32 : "");
+        str_putc (&s, '}');
+    }
+    str_putc (&s, ']');
+    out->metrics = str_text (&s);
+    return more;
+}
