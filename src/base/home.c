@@ -84,3 +84,13 @@ char *home_cache (struct arena *a)
         return path_join (a, getenv ("XDG_CACHE_HOME"), "stoker");
     return path_join (a, home_folder (a), ".cache/stoker");
 }
+
+char *home_data (struct arena *a)
+{
+    const char *xdg = getenv ("XDG_DATA_HOME");
+
+    if (xdg && *xdg == '/')
+        return path_join (a, xdg, "stoker");
+    return geteuid () == 0 ? arena_strdup (a, "/var/lib/stoker")
+                           : path_join (a, home_folder (a), ".local/share/stoker");
+}

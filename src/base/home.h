@@ -12,3 +12,6 @@ char *home_expand (struct arena *a, const char *path);
 char *home_state (struct arena *a);
 /* What may be deleted at any time: $STOKER_CACHE, else $XDG_CACHE_HOME/stoker, else ~/.cache/stoker. */
 char *home_cache (struct arena *a);
+/* The server's data when no folder is named: $XDG_DATA_HOME/stoker; of root: /var/lib/stoker; else
+ * ~/.local/share/stoker. */
+char *home_data (struct arena *a);

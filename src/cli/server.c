@@ -21,7 +21,8 @@ struct opts {
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const struct opt_row rows[] = {
     { OPT_TEXT, "data", 'd', offsetof (struct opts, data), .arg = "DIR",
-      .help = "data folder (default: $XDG_DATA_HOME/stoker; of root: /var/lib/stoker)" },
+      .help =
+          "data folder (default: $XDG_DATA_HOME/stoker or ~/.local/share/stoker; of root: /var/lib/stoker)" },
     { OPT_EACH, "listen", 'l', offsetof (struct opts, listen), .arg = "ADDR:PORT[=web|api|files]",
       .help = "listen here; may be repeated (default: 127.0.0.1:8080=web, :8008=api, :8081=files)" },
     { OPT_EACH, "host", 0, offsetof (struct opts, host), .arg = "NAME",
@@ -68,15 +69,6 @@ static char *take_secret (struct arena *a, const char *name)
     return copy;
 }
 
-static const char *default_data (struct arena *a)
-{
-    const char *xdg = getenv ("XDG_DATA_HOME");
-
-    if (xdg && *xdg == '/')
-        return path_join (a, xdg, "stoker");
-    return geteuid () == 0 ? "/var/lib/stoker" : path_join (a, home_folder (a), ".local/share/stoker");
-}
-
 int server_main (int argc, char **argv)
 {
     cleanup_arena struct arena *a = arena_create ();
@@ -94,7 +86,7 @@ int server_main (int argc, char **argv)
     for (int i = 0; o.log && levels[i]; i++)
         if (!strcmp (levels[i], o.log))
             log_set_level ((enum log_level)i);
-    so.data = o.data ? o.data : default_data (a);
+    so.data = o.data ? o.data : home_data (a);
     so.listen = o.listen.v;
     so.listen_n = o.listen.n;
     so.hosts = o.host.v;

@@ -40,7 +40,8 @@ struct opts {
 };
 static const struct opt_row rows[] = {
     { OPT_TEXT, "data", 'd', offsetof (struct opts, data), .arg = "DIR",
-      .help = "data folder (default: $XDG_DATA_HOME/stoker or ~/.local/share/stoker)" },
+      .help =
+          "data folder (default: $XDG_DATA_HOME/stoker or ~/.local/share/stoker; of root: /var/lib/stoker)" },
     { OPT_INT, "port", 'p', offsetof (struct opts, port), .arg = "N", .least = 1, .most = 65533,
       .help = "pages on port N, API on N+1, files on N+2 (default: 8080, 8008, 8081)" },
     { OPT_TEXT, "queue", 'q', offsetof (struct opts, queue), .arg = "NAME",
@@ -474,15 +475,6 @@ static void end_children (struct up *u)
         }
 }
 
-static char *default_data (struct arena *a)
-{
-    const char *xdg = getenv ("XDG_DATA_HOME");
-
-    if (xdg && path_absolute (xdg))
-        return path_join (a, xdg, "stoker");
-    return path_join (a, home_folder (a), ".local/share/stoker");
-}
-
 int up_main (int argc, char **argv)
 {
     cleanup_arena struct arena *a = arena_create ();
@@ -507,7 +499,7 @@ int up_main (int argc, char **argv)
     }
     program[n] = 0;
     u.program = program;
-    u.data = o.data ? path_clean (a, path_join (a, cwd, o.data)) : default_data (a);
+    u.data = o.data ? path_clean (a, path_join (a, cwd, o.data)) : home_data (a);
     u.config = path_join (a, u.data, "clearml.conf");
     for (int i = 0; o.port && i < 3; i++)
         u.ports[i] = (int)o.port + i;
