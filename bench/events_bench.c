@@ -32,18 +32,38 @@ struct write {
     sem_t done;
 };
 
-static void make_request (struct str *s, const char *task, int64_t first)
+/* Made of pieces, so that the load generator does not outweigh what is measured. */
+struct pieces {
+    char head[SERIES][160], tail[64], values[1000][32];
+};
+
+static void make_pieces (struct pieces *p, const char *task)
+{
+    for (int k = 0; k < SERIES; k++)
+        snprintf (
+            p->head[k], sizeof (p->head[k]),
+            "\"type\": \"training_stats_scalar\", \"task\": \"%s\", \"metric\": \"metric_%d\", \"variant\": "
+            "\"variant_%d\", \"iter\": ",
+            task, k / 5, k % 5);
+    strcpy (p->tail, ", \"allow_locked\": false, \"model_event\": false, \"method\": \"get\"}\n");
+    for (int i = 0; i < 1000; i++)
+        snprintf (p->values[i], sizeof (p->values[i]), ", \"value\": %.17g", 1.0 / (i + 1));
+}
+
+static void make_request (struct str *s, const struct pieces *p, int64_t first)
 {
     str_reset (s);
-    for (int64_t i = first; i < first + ITERS; i++)
-        for (int k = 0; k < SERIES; k++)
-            str_addf (
-                s,
-                "{\"timestamp\": %lld, \"type\": \"training_stats_scalar\", \"task\": \"%s\", \"iter\": "
-                "%lld, "
-                "\"metric\": \"metric_%d\", \"variant\": \"variant_%d\", \"value\": %.16g, \"allow_locked\": "
-                "false, \"model_event\": false, \"method\": \"get\"}\n",
-                1795973999516LL + (long long)i, task, (long long)i, k / 5, k % 5, 1.0 / (double)(i + k + 1));
+    for (int64_t i = first; i < first + ITERS; i++) {
+        for (int k = 0; k < SERIES; k++) {
+            str_puts (s, "{\"timestamp\": ");
+            str_add_int (s, 1795973999516LL + i);
+            str_puts (s, ", ");
+            str_puts (s, p->head[k]);
+            str_add_int (s, i);
+            str_puts (s, p->values[(i * 7 + k) % 1000]);
+            str_puts (s, p->tail);
+        }
+    }
 }
 
 static int run (struct store_write *w, struct db *db, struct error *err)
@@ -79,10 +99,12 @@ static void *work (void *arg)
 {
     struct event_defaults d = { .worker = "w", .now = 1795973999516LL };
     struct load *l = arg;
+    struct pieces *pieces = malloc (sizeof (*pieces));
     cleanup_str struct str body = { 0 };
     char task[33];
 
     snprintf (task, sizeof (task), "%032d", l->number);
+    make_pieces (pieces, task);
     for (int64_t first = 0; clock_now_us () < l->until; first += ITERS) {
         cleanup_arena struct arena *a = arena_create ();
         struct write job = { .w = { .run = run, .done = done } };
@@ -90,7 +112,7 @@ static void *work (void *arg)
         struct error err;
         int64_t t0, t1, t2;
 
-        make_request (&body, task, first);
+        make_request (&body, pieces, first);
         t0 = clock_now_us ();
         if (event_batch_read (a, str_text (&body), true, &d, &b, &err) < 0) {
             fprintf (stderr, "%s\n", err.text);
@@ -113,6 +135,7 @@ static void *work (void *arg)
         l->events += b->groups[0].n;
         l->requests++;
     }
+    free (pieces);
     return NULL;
 }
 

@@ -10,8 +10,11 @@
 
 #include "store/series.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+
+enum { NUMBER_MOST = 63 }; /* characters */
 
 enum member {
     M_TYPE = 1,
@@ -106,68 +109,118 @@ static inline const char *plain_string (const char *p, const char *end, struct t
 
 static double by_strtod (struct text t)
 {
-    char z[64];
+    char z[NUMBER_MOST + 1];
 
     memcpy (z, t.p, t.n);
     z[t.n] = 0;
     return strtod (z, NULL);
 }
 
-/* Exact where mantissa and power of ten are exact doubles; strtod for the others. */
+#if LDBL_MANT_DIG == 64
+/* mantissa * 10^exponent by an 80-bit number: exact mantissa, exact power of ten (5^27 < 2^64), one correct rounding to
+ * 64 bits. Rounding that to 53 bits is right but where the cut-off bits lie within one of a half: then *ret_sure is
+ * false. */
+static double by_extended (uint64_t mantissa, int exponent, bool *ret_sure)
+{
+    static const long double tens[] = { 1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L };
+    long double v =
+        exponent < 0 ? (long double)mantissa / tens[-exponent] : (long double)mantissa * tens[exponent];
+    uint64_t bits;
+
+    memcpy (&bits, &v, sizeof (bits));
+    *ret_sure = (bits & 0x7ff) < 0x3ff || (bits & 0x7ff) > 0x401;
+    return (double)v;
+}
+#else
+static double by_extended (uint64_t mantissa, int exponent, bool *ret_sure)
+{
+    (void)exponent;
+    *ret_sure = false;
+    return (double)mantissa;
+}
+#endif
+
+/* Exact where mantissa and power of ten are exact doubles; else by more bits, else by strtod. */
 static double real_of (uint64_t mantissa, int exponent, bool minus, struct text t)
 {
     static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-    double v = (double)mantissa;
+    bool sure = true;
+    double v;
 
-    if (mantissa >> 53 || exponent < -22 || exponent > 22)
-        return by_strtod (t);
-    v = exponent < 0 ? v / tens[-exponent] : v * tens[exponent];
+    if (mantissa >> 53 || exponent < -22 || exponent > 22) {
+        if (exponent < -27 || exponent > 27)
+            return by_strtod (t);
+        v = by_extended (mantissa, exponent, &sure);
+        if (!sure)
+            return by_strtod (t);
+    } else {
+        v = exponent < 0 ? (double)mantissa / tens[-exponent] : (double)mantissa * tens[exponent];
+    }
     return minus ? -v : v;
+}
+
+/* What has been read of a number: its digits as one whole number, unless they are too many for 64 bits. */
+struct digits {
+    uint64_t mantissa;
+    int significant;
+};
+
+static inline const char *take_digits (const char *p, const char *end, struct digits *d)
+{
+    for (; p < end && *p >= '0' && *p <= '9'; p++) {
+        d->significant += d->mantissa || *p != '0';
+        d->mantissa = d->mantissa * 10 + (uint64_t)(*p - '0');
+    }
+    return p;
+}
+
+/* e+12; NULL: not plain. */
+static const char *take_exponent (const char *p, const char *end, int *exponent)
+{
+    bool down = ++p < end && *p == '-';
+    const char *power;
+    int e = 0;
+
+    p += p < end && (*p == '-' || *p == '+');
+    for (power = p; p < end && *p >= '0' && *p <= '9' && p - power < 4; p++)
+        e = e * 10 + (*p - '0');
+    *exponent += down ? -e : e;
+    return p == power || p - power == 4 ? NULL : p;
 }
 
 static const char *number (const char *p, const char *end, struct token *t)
 {
-    const char *from = p, *digits;
-    uint64_t m = 0;
-    int exponent = 0, e = 0;
-    bool minus = p < end && *p == '-', real = false, down;
+    bool minus = p < end && *p == '-', real = false;
+    const char *from = p, *start = p + minus;
+    struct digits d = { 0 };
+    int exponent = 0;
 
-    p += minus;
-    for (digits = p; p < end && *p >= '0' && *p <= '9'; p++)
-        m = m * 10 + (uint64_t)(*p - '0');
-    if (p == digits || (*digits == '0' && p > digits + 1))
+    p = take_digits (start, end, &d);
+    if (p == start || (*start == '0' && p > start + 1))
         return NULL;
     if (p < end && *p == '.') {
         const char *point = ++p;
 
-        for (; p < end && *p >= '0' && *p <= '9'; p++)
-            m = m * 10 + (uint64_t)(*p - '0');
+        p = take_digits (p, end, &d);
         if (p == point)
             return NULL;
         exponent = -(int)(p - point);
         real = true;
     }
-    if (p - from > 20) /* the mantissa may have run over */
-        return NULL;
     if (p < end && (*p == 'e' || *p == 'E')) {
-        const char *power;
-
-        down = ++p < end && *p == '-';
-        p += p < end && (*p == '-' || *p == '+');
-        for (power = p; p < end && *p >= '0' && *p <= '9' && p - power < 4; p++)
-            e = e * 10 + (*p - '0');
-        if (p == power || p - power == 4)
+        if (!(p = take_exponent (p, end, &exponent)))
             return NULL;
-        exponent += down ? -e : e;
         real = true;
     }
-    t->text = (struct text){ from, (size_t)(p - from) };
-    if (!real && p - digits > 18)
+    if (p - from > NUMBER_MOST || (!real && d.significant > 18))
         return NULL;
+    t->text = (struct text){ from, (size_t)(p - from) };
     t->kind = real ? T_REAL : T_INT;
-    t->i = real ? 0 : minus ? -(int64_t)m : (int64_t)m;
-    t->f = real_of (m, exponent, minus, t->text);
+    t->i = real ? 0 : minus ? -(int64_t)d.mantissa : (int64_t)d.mantissa;
+    t->f = d.significant > 19 ? by_strtod (t->text) : real_of (d.mantissa, exponent, minus, t->text);
     return isfinite (t->f) ? p : NULL;
 }
 

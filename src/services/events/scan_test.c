@@ -169,6 +169,40 @@ static void both_ways_agree (void **state)
     assert_in_range (taken, 10000, 190000); /* the mix is neither all plain nor all odd */
 }
 
+/* Numbers of all lengths and sizes must come out as strtod reads them. */
+static void numbers_are_exact (void **state)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct str extra = { .arena = a };
+    unsigned seed = 42;
+
+    (void)state;
+    for (int i = 0; i < 300000; i++) {
+        char number[64], line[256];
+        struct event e;
+        double v;
+
+        if (i % 3 == 0) {
+            uint64_t bits =
+                (uint64_t)rand_r (&seed) << 40 ^ (uint64_t)rand_r (&seed) << 20 ^ (uint64_t)rand_r (&seed);
+
+            memcpy (&v, &bits, 8);
+            snprintf (number, sizeof (number), "%.17g", isfinite (v) ? v : 0);
+        } else {
+            v = (rand_r (&seed) - RAND_MAX / 2) / (1.0 + rand_r (&seed)) * pow (10, rand_r (&seed) % 20 - 10);
+            snprintf (number, sizeof (number), "%.*g", 1 + rand_r (&seed) % 19, v);
+        }
+        snprintf (line, sizeof (line), "{\"type\":\"training_stats_scalar\",\"task\":\"t\",\"value\":%s}",
+                  number);
+        str_reset (&extra);
+        if (!event_scan (line, line + strlen (line), &defaults, &extra, &e))
+            continue; /* e-308 and the like are left to the other way */
+        v = strtod (number, NULL);
+        if (memcmp (&v, &e.value, 8) != 0)
+            fail_msg ("%s was read as %.17g", number, e.value);
+    }
+}
+
 static struct event read_one (struct arena *a, const char *line)
 {
     struct event e;
@@ -341,6 +375,7 @@ int main (void)
         cmocka_unit_test (fast_way_takes_what_clients_send),
         cmocka_unit_test (fast_way_leaves_the_rest),
         cmocka_unit_test (both_ways_agree),
+        cmocka_unit_test (numbers_are_exact),
         cmocka_unit_test (values_are_coerced),
         cmocka_unit_test (console_events_are_told_apart),
         cmocka_unit_test (requests_are_packed_by_task),
