@@ -34,7 +34,7 @@ struct write {
 
 /* Made of pieces, so that the load generator does not outweigh what is measured. */
 struct pieces {
-    char head[SERIES][160], tail[64], values[1000][32];
+    char head[SERIES][160], tail[96], values[1000][32];
 };
 
 static void make_pieces (struct pieces *p, const char *task)

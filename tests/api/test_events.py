@@ -1,0 +1,612 @@
+"""What tasks report, against the real server: events.* and x_events.*, with the cases of public bug reports."""
+import hashlib
+import json
+import math
+import threading
+import time
+
+import pytest
+
+from conftest import CallError, wait_for
+
+SINGLE = -2147483648
+SDK = {"X-ClearML-Client": "clearml-2.1.12"}
+
+
+def md5(text):
+    return hashlib.md5(text.encode()).hexdigest()
+
+
+def scalar(task, iteration, value, metric="m", variant="v", **more):
+    return {"type": "training_stats_scalar", "task": task, "iter": iteration, "metric": metric, "variant": variant,
+            "value": value, "timestamp": 1_700_000_000_000 + max(iteration or 0, 0), **more}
+
+
+def log(task, msg, t, **more):
+    return {"type": "log", "task": task, "msg": msg, "timestamp": t, "level": "INFO", "worker": "w", **more}
+
+
+@pytest.fixture
+def task(shared_server):
+    return shared_server.call("tasks.create", name="test events", type="training")["id"]
+
+
+def strict(server, name, **fields):
+    """The data of a call, read by a JSON reader that refuses NaN (a browser's)."""
+    status, _, body = server.raw(f"/{name}", json.dumps(fields).encode(), server.auth())
+    assert status == 200, body
+
+    def refuse(word):
+        raise ValueError(f"{word} is not JSON")
+
+    return json.loads(body, parse_constant=refuse)["data"]
+
+
+def last_metric(server, task, metric="m", variant="v", headers=None):
+    t = server.call("tasks.get_by_id", task=task, _headers=headers)["task"]
+    return t["last_metrics"][md5(metric)][md5(variant)]
+
+
+# -- adding ------------------------------------------------------------------------------------------------------------
+
+
+def test_add_and_read_back(shared_server, task):
+    s = shared_server
+    got = s.batch("events.add_batch", [scalar(task, i, i / 10, method="get") for i in range(20)])
+    assert got == {"added": 20, "errors": 0, "errors_info": {}}
+    h = s.call("events.scalar_metrics_iter_histogram", task=task)
+    assert h == {"m": {"v": {"name": "v", "x": list(range(20)), "y": [i / 10 for i in range(20)]}}}
+    events = s.call("events.get_task_events", task=task, event_type="training_stats_scalar")
+    assert events["returned"] == events["total"] == 20
+    first = events["events"][0]
+    assert first["@timestamp"].endswith("Z") and first["worker"] == "<unknown>"
+    del first["@timestamp"], first["worker"]
+    assert first == {"type": "training_stats_scalar", "task": task, "iter": 0, "metric": "m", "variant": "v", "value": 0.0,
+                     "timestamp": 1_700_000_000_000, "method": "get", "model_event": False}
+    assert s.call("tasks.get_by_id", task=task)["task"]["last_iteration"] == 19
+
+
+def test_last_metrics(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, i, v) for i, v in [(2, 5), (3, 1), (4, 2)]])
+    first = last_metric(s, task)
+    assert first == {"metric": "m", "variant": "v", "value": 2, "min_value": 1, "min_value_iteration": 3, "max_value": 5,
+                     "max_value_iteration": 2, "first_value": 5, "first_value_iteration": 2, "count": 3,
+                     "mean_value": 2.67}
+    s.batch("events.add_batch", [scalar(task, i, v) for i, v in [(0, 0.5), (1, 7)]])  # older iterations, a later batch
+    assert last_metric(s, task) == {
+        "metric": "m", "variant": "v", "value": 7, "min_value": 0.5, "min_value_iteration": 0, "max_value": 7,
+        "max_value_iteration": 1, "first_value": 5, "first_value_iteration": 2, "count": 5,
+        "mean_value": round((2.67 * 3 + 7.5) / 5, 2)}
+    t = s.call("tasks.get_by_id", task=task)["task"]
+    assert t["unique_metrics"] == ["m/v"]
+    assert t["metric_stats"][md5("m")]["metric"] == "m"
+    assert t["metric_stats"][md5("m")]["event_stats_by_type"]["training_stats_scalar"]["last_update"] > 1_700_000_000_000
+    assert t["last_iteration"] == 4
+
+
+def test_the_later_batch_wins(shared_server, task):
+    s = shared_server
+    for value in (1, 2, 3):
+        s.batch("events.add_batch", [scalar(task, 5, value)])
+    assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"] == {"name": "v", "x": [5], "y": [3]}
+    assert s.call("events.get_task_events", task=task)["total"] == 1
+
+
+def test_errors_are_counted_by_event(shared_server, task):
+    s = shared_server
+    bad = [{"task": task}, {"type": "nonsense", "task": task}, {"type": "log"}, scalar("0" * 32, 1, 1),
+           scalar(task, 1, True), scalar(task, 1, "abc"), scalar(task, 1, 10 ** 400 + 0), scalar(task, 2 ** 70, 1)]
+    got = s.batch("events.add_batch", bad + [scalar(task, 1, 1)])
+    assert got["added"] == 1 and got["errors"] == len(bad)
+    assert sum(got["errors_info"].values()) == len(bad)
+    with pytest.raises(CallError) as e:
+        s.batch("events.add_batch", bad)
+    assert (e.value.code, e.value.subcode) == (400, 131)
+    with pytest.raises(CallError) as e:
+        s.batch("events.add_batch", [])
+    assert (e.value.code, e.value.subcode) == (400, 17)
+    assert s.fails("events.add_batch") == (400, 17)
+    with pytest.raises(CallError) as e:
+        s.batch("events.add_batch", [scalar(task, 1, 9), scalar(task, 2, 9, allow_locked=True)])
+    assert (e.value.code, e.value.subcode) == (400, 12)
+    assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"]["y"] == [1]
+
+
+@pytest.mark.parametrize("body", [b"{", b"[1]\n", b"{}\n\n{}\n", b"nonsense"])
+def test_malformed_lines_refuse_the_whole_batch(shared_server, task, body):
+    good = json.dumps(scalar(task, 1, 1)).encode() + b"\n"
+    status, _, out = shared_server.raw("/events.add_batch", good + body,
+                                       {"Content-Type": "application/json-lines", **shared_server.auth()})
+    assert (status, json.loads(out)["meta"]["result_subcode"]) == (400, 0)
+    assert shared_server.call("events.scalar_metrics_iter_histogram", task=task) == {}
+
+
+def test_add_takes_one_event(shared_server, task):
+    s = shared_server
+    s.call("events.add", **scalar(task, 3, 1.5))
+    assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"]["x"] == [3]
+    assert s.fails("events.add", task=task) == (400, 131)
+    assert s.call("events.add_batch", **scalar(task, 4, 2.5))["added"] == 1  # a plain object is a batch of one
+
+
+def test_published_tasks_are_locked(shared_server, task):
+    s = shared_server
+    s.call("tasks.started", task=task, force=True)
+    s.call("tasks.stopped", task=task, force=True)
+    s.call("tasks.publish", task=task, force=True)
+    with pytest.raises(CallError) as e:
+        s.batch("events.add_batch", [scalar(task, 1, 1)])
+    assert (e.value.code, e.value.subcode) == (400, 131)
+    assert s.batch("events.add_batch", [scalar(task, 1, 1, allow_locked=True)])["added"] == 1
+    assert s.fails("events.clear_task_log", task=task) == (400, 101)
+
+
+def test_reset_hides_all_events_at_once(shared_server, task):
+    s = shared_server
+    plot = {"type": "plot", "task": task, "metric": "p", "variant": "v", "iter": 1, "plot_str": "{}"}
+    s.batch("events.add_batch", [scalar(task, 1, 1), log(task, "hello", 5), plot])
+    s.call("tasks.reset", task=task, force=True)
+    assert s.call("events.scalar_metrics_iter_histogram", task=task) == {}
+    assert s.call("events.get_task_log", task=task)["events"] == []
+    assert s.call("events.get_task_plots", task=task)["plots"] == []
+    assert s.call("tasks.get_by_id", task=task)["task"].get("last_metrics", {}) == {}
+    s.batch("events.add_batch", [scalar(task, 7, 7)])
+    assert last_metric(s, task)["first_value"] == 7 and last_metric(s, task)["count"] == 1
+
+
+def test_unknown_task_is_refused(shared_server):
+    for name in ("scalar_metrics_iter_histogram", "get_task_log", "get_task_plots", "get_task_events"):
+        assert shared_server.fails(f"events.{name}", task="1" * 32) == (400, 101)
+    assert shared_server.fails("x_events.scalars", task="1" * 32) == (400, 101)
+    assert shared_server.fails("x_events.log", task="1" * 32) == (400, 101)
+
+
+# -- NaN and infinities (bug reports: 1.0, NaN, +Inf, 2.0) -----------------------------------------------------------------
+
+
+def test_nan_is_kept_counted_and_never_averaged(shared_server, task):
+    s = shared_server
+    values = [1.0, math.nan, math.inf, 2.0, "NaN", "-Infinity"]
+    assert s.batch("events.add_batch", [scalar(task, i, v) for i, v in enumerate(values)])["added"] == 6
+    y = s.call("events.scalar_metrics_iter_histogram", task=task, _headers=SDK)["m"]["v"]["y"]
+    assert y[0] == 1 and math.isnan(y[1]) and y[2] == math.inf and y[3] == 2 and math.isnan(y[4]) and y[5] == -math.inf
+    assert strict(s, "events.scalar_metrics_iter_histogram", task=task)["m"]["v"]["y"] == [1, None, None, 2, None, None]
+    last = last_metric(s, task, headers=SDK)
+    assert (last["min_value"], last["max_value"], last["mean_value"], last["count"]) == (1, 2, 1.5, 6)
+    assert last["value"] == -math.inf
+    got = strict(s, "x_events.scalars", task=task)["series"][0]
+    assert got["y"] == [1, None, None, 2, None, None] and got["nan"] == [0, 1, 0, 0, 1, 0] and got["inf"] == [0, 0, 1, 0, 0, 1]
+    assert got["last"] == "-Infinity" and got["last_iter"] == 5
+
+
+def test_only_nan(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, 1, math.nan)])
+    assert strict(s, "tasks.get_by_id", task=task)["task"]["last_metrics"][md5("m")][md5("v")]["value"] is None
+    assert math.isnan(last_metric(s, task, headers=SDK)["value"])
+
+
+# -- histograms ------------------------------------------------------------------------------------------------------------
+
+
+def test_sampling_means_of_equal_stretches(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, i, i) for i in range(100)])
+    got = s.call("events.scalar_metrics_iter_histogram", task=task, samples=10)["m"]["v"]
+    assert got["x"] == list(range(0, 100, 10)) and got["y"] == [i + 4.5 for i in range(0, 100, 10)]
+    assert len(s.call("events.scalar_metrics_iter_histogram", task=task, samples=100)["m"]["v"]["x"]) == 100
+    by_time = s.call("events.scalar_metrics_iter_histogram", task=task, key="timestamp")["m"]["v"]
+    assert by_time["x"][0] == 1_700_000_000_000 and len(by_time["x"]) == 100
+    iso = s.call("events.scalar_metrics_iter_histogram", task=task, key="iso_time")["m"]["v"]
+    assert iso["x"][0] == "2023-11-14T22:13:20.000Z"
+    assert s.fails("events.scalar_metrics_iter_histogram", task=task, samples=0) == (400, 12)
+    assert s.fails("events.scalar_metrics_iter_histogram", task=task, key="nonsense") == (400, 12)
+
+
+def test_exact_values(shared_server, task):
+    values = [0.1, 1 / 3, 1e-300, 1.7976931348623157e308, 5e-324, 123456789.123456789, -0.0]
+    shared_server.batch("events.add_batch", [scalar(task, i, v) for i, v in enumerate(values)])
+    assert shared_server.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"]["y"] == values
+
+
+def test_150_metrics_all_there(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, i, i, metric=str(n), variant="series") for n in range(150) for i in range(3)])
+    h = s.call("events.scalar_metrics_iter_histogram", task=task)
+    assert sorted(h) == sorted(str(n) for n in range(150))
+    assert len(s.call("tasks.get_by_id", task=task)["task"]["unique_metrics"]) == 150
+    one = s.call("events.scalar_metrics_iter_histogram", task=task, metrics=[{"metric": "7"}, {"metric": "8", "variants": ["x"]}])
+    assert list(one) == ["7"]
+
+
+def test_odd_names(shared_server, task):
+    s = shared_server
+    names = ["", "a/b", "loss.a/b", "train $x", "ünï", "tab\there", 'quote"', "\u0000nul", "💥", "a" * 500]
+    s.batch("events.add_batch", [scalar(task, 1, 1, metric=n, variant=n) for n in names])
+    h = s.call("events.scalar_metrics_iter_histogram", task=task)
+    for n in names:
+        if "\u0000" not in n:
+            assert h[n][n]["y"] == [1]
+    assert md5("ünï") in s.call("tasks.get_by_id", task=task)["task"]["last_metrics"]
+
+
+def test_multi_task_histogram(shared_server):
+    s = shared_server
+    tasks = [s.call("tasks.create", name=f"multi {i}", type="training")["id"] for i in range(2)]
+    for t in tasks:
+        s.batch("events.add_batch", [scalar(t, i, i, metric=m, variant=v) for i in range(10) for m in "ab" for v in "xy"])
+    got = s.call("events.multi_task_scalar_metrics_iter_histogram", tasks=tasks)["metrics"]
+    assert sorted(got) == ["a", "b"] and sorted(got["a"]) == ["x", "y"] and sorted(got["a"]["x"]) == sorted(tasks)
+    assert got["a"]["x"][tasks[0]] == {"name": "multi 0", "x": list(range(10)), "y": list(range(10))}
+    assert s.fails("events.multi_task_scalar_metrics_iter_histogram", tasks=["1" * 32]) == (400, 101)
+    assert s.fails("events.multi_task_scalar_metrics_iter_histogram", tasks=tasks * 51) == (400, 12)
+
+
+def test_single_values(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, SINGLE, 0.5, metric="Summary", variant="final")])
+    s.batch("events.add_batch", [scalar(task, SINGLE, 0.7, metric="Summary", variant="final")])
+    assert s.call("events.scalar_metrics_iter_histogram", task=task) == {}
+    got = s.call("events.get_task_single_value_metrics", tasks=[task])["tasks"]
+    assert got[0]["task"] == task and got[0]["task_name"] == "test events" and len(got[0]["values"]) == 1
+    assert got[0]["values"][0]["value"] == 0.7 and got[0]["values"][0]["metric"] == "Summary"
+    assert s.call("events.get_task_metrics", tasks=[task])["metrics"] == [{"task": task, "metrics": []}]
+    assert last_metric(s, task, "Summary", "final")["value"] == 0.7
+    assert s.call("tasks.get_by_id", task=task)["task"]["last_iteration"] == 0
+    raw = s.call("events.scalar_metrics_iter_raw", task=task, metric={"metric": "Summary"})
+    assert raw["variants"] == {"final": {"iter": [SINGLE], "y": [0.7]}}
+
+
+# -- raw pages -------------------------------------------------------------------------------------------------------------
+
+
+def test_raw_pages(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, i, i, variant=v) for i in range(50) for v in "ab"])
+    seen, scroll, pages = [], None, 0
+    while True:
+        got = s.call("events.scalar_metrics_iter_raw", task=task, metric={"metric": "m"}, batch_size=15, count_total=True,
+                     **({"scroll_id": scroll} if scroll else {}))
+        assert got["total"] == 100
+        if not got["returned"]:
+            assert got["variants"] == {}
+            break
+        seen += got["variants"]["a"]["iter"]
+        assert got["variants"]["a"]["iter"] == got["variants"]["b"]["iter"] == got["variants"]["a"]["y"]
+        scroll, pages = got["scroll_id"], pages + 1
+    assert seen == list(range(50)) and pages == 7
+    assert s.fails("events.scalar_metrics_iter_raw", task=task, metric={"metric": "m"}, scroll_id=scroll + "x") == (400, 1104)
+    assert s.fails("events.scalar_metrics_iter_raw", task=task, metric={"metric": "m"}, scroll_id="nonsense") == (400, 1104)
+    assert s.fails("events.get_task_events", task=task, scroll_id=scroll) == (400, 1104)
+
+
+def test_get_task_events_pages(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, i, i) for i in range(-5, 6)] + [log(task, f"l{i}", i) for i in range(7)])
+    for order, want in (("asc", list(range(-5, 6))), ("desc", list(range(5, -6, -1)))):
+        iters, logs, scroll = [], [], None
+        while True:
+            got = s.call("events.get_task_events", task=task, batch_size=3, order=order,
+                         **({"scroll_id": scroll} if scroll else {}))
+            if not got["returned"]:
+                break
+            assert got["total"] == 18
+            iters += [e["iter"] for e in got["events"] if e["type"] != "log"]
+            logs += [e["msg"] for e in got["events"] if e["type"] == "log"]
+            scroll = got["scroll_id"]
+        assert iters == want and logs == [f"l{i}" for i in range(7)]
+
+
+# -- console -----------------------------------------------------------------------------------------------------------------
+
+
+def test_log_pages_both_ways(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [log(task, str(i), 1000 + i, metric=f"Metric_{i % 5}") for i in range(10)])
+    got = s.call("events.get_task_log", task=task, batch_size=5)
+    assert [e["msg"] for e in got["events"]] == ["9", "8", "7", "6", "5"] and got["total"] == 10 and got["returned"] == 5
+    got = s.call("events.get_task_log", task=task, batch_size=5, order="asc")
+    assert [e["msg"] for e in got["events"]] == ["5", "6", "7", "8", "9"]
+    got = s.call("events.get_task_log", task=task, batch_size=5, from_timestamp=1005)
+    assert [e["msg"] for e in got["events"]] == ["4", "3", "2", "1", "0"]
+    got = s.call("events.get_task_log", task=task, batch_size=3, navigate_earlier=False, from_timestamp=1002)
+    assert [e["msg"] for e in got["events"]] == ["3", "4", "5"]
+    got = s.call("events.get_task_log", task=task, batch_size=3, navigate_earlier=False, order="desc")
+    assert [e["msg"] for e in got["events"]] == ["2", "1", "0"]
+    got = s.call("events.get_task_log", task=task, metrics=[{"metric": "Metric_2"}])
+    assert [e["msg"] for e in got["events"]] == ["7", "2"] and got["total"] == 2
+    e = got["events"][0]
+    assert e["level"] == "INFO" and e["worker"] == "w" and e["type"] == "log" and e["@timestamp"].endswith("Z")
+
+
+def test_old_log_versions_scroll(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [log(task, str(i), i + 1) for i in range(10)])
+
+    def walk(version, **fields):
+        pages, scroll = [], None
+        while True:
+            got = s.call("events.get_task_log", task=task, batch_size=4, _version=version, **fields,
+                         **({"scroll_id": scroll} if scroll else {}))
+            scroll = got["scroll_id"]
+            if not got["events"]:
+                assert scroll == "FFFF"
+                return pages
+            pages.append("".join(e["msg"] for e in got["events"]))
+
+    assert walk("1.7", **{"from": "head", "order": "asc"}) == ["0123", "4567", "89"]
+    assert walk("1.7", **{"from": "head"}) == ["3210", "7654", "98"]
+    assert walk("1.7") == ["9876", "5432", "10"]
+    assert walk("1.5", order="asc") == ["0123", "4567", "89"]
+    assert s.call("events.get_task_log", task=task, _version="1.7", scroll_id="FFFF")["events"] == []
+
+
+def test_log_text_survives(shared_server, task):
+    s = shared_server
+    texts = ["<script>alert(1)</script>", "\u202e right to left", "a\u0000b", "tab\tnewline\nend", "💥 ünï", "", "\x1b[31mred\x1b[0m"]
+    s.batch("events.add_batch", [log(task, t, i + 1) for i, t in enumerate(texts)])
+    got = s.call("events.get_task_log", task=task, order="asc")["events"]
+    assert [e["msg"] for e in got] == texts
+    status, headers, body = s.raw("/events.download_task_log", json.dumps({"task": task, "line_type": "text",
+                                  "line_format": "{asctime} {worker} {level} {msg}"}).encode(), s.auth())
+    assert status == 200 and f"task_{task}.log" in headers["Content-Disposition"]
+    assert body.decode() == "".join(f"{i + 1} w INFO {t}\n" for i, t in enumerate(texts))
+    assert s.fails("events.download_task_log", task=task, line_type="text", line_format="{nonsense}") == (400, 16)
+
+
+def test_clear_task_log(shared_server, task):
+    s = shared_server
+    now = int(time.time() * 1000)
+    s.batch("events.add_batch", [log(task, "old", now - 3_600_000), log(task, "new", now), log(task, "kept", 1, metric="k")])
+    assert s.call("events.clear_task_log", task=task, threshold_sec=60, exclude_metrics=["k"])["deleted"] == 1
+    assert [e["msg"] for e in s.call("events.get_task_log", task=task)["events"]] == ["new", "kept"]
+    assert s.call("events.get_task_log", task=task)["total"] == 2
+    assert s.call("events.clear_task_log", task=task)["deleted"] == 2
+    assert s.call("events.get_task_log", task=task)["events"] == []
+
+
+def test_lines_sent_twice_are_stored_once(shared_server, task):
+    s = shared_server
+    lines = [log(task, f"line {i}", 100 + i, x_run="r1", x_offset=i * 10) for i in range(5)]
+    assert s.batch("events.add_batch", lines[:3])["added"] == 3
+    assert s.batch("events.add_batch", lines[:3])["added"] == 3  # the answer was lost: acknowledged again
+    assert s.batch("events.add_batch", lines[1:])["added"] == 4
+    s.batch("events.add_batch", [log(task, "other run", 300, x_run="r2", x_offset=0)])
+    got = s.call("events.get_task_log", task=task, order="asc")["events"]
+    assert [e["msg"] for e in got] == [f"line {i}" for i in range(5)] + ["other run"]
+    assert "x_run" not in got[0]
+
+
+def test_x_log_pages_by_line(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [log(task, "a\nb\n", 10), log(task, "c", 20, level="ERROR")])
+    s.batch("events.add_batch", [log(task, "d\n\ne", 15)])
+    got = s.call("x_events.log", task=task, limit=4)
+    assert [(x["n"], x["text"], x["t"]) for x in got["lines"]] == [(3, "c", 20), (4, "d", 15), (5, "", 15), (6, "e", 15)]
+    assert got["lines"][0]["level"] == "ERROR" and got["total"] == 6 and got["open"] is True
+    before = s.call("x_events.log", task=task, before=got["prev"])
+    assert [x["text"] for x in before["lines"]] == ["a", "b"] and "prev" not in before
+    again = s.call("x_events.log", task=task, after=before["next"], limit=2)
+    assert [x["text"] for x in again["lines"]] == ["c", "d"]
+    assert s.call("x_events.log", task=task, after=got["next"])["lines"] == []
+    assert s.fails("x_events.log", task=task, after="nonsense") == (400, 12)
+    assert s.fails("x_events.log", task=task, after="1-1", before="1-1") == (400, 12)
+
+
+def test_x_log_waits_for_lines(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [log(task, "first", 1)])
+    cursor = s.call("x_events.log", task=task)["next"]
+    got = {}
+    waiter = threading.Thread(target=lambda: got.update(s.call("x_events.log", task=task, after=cursor, wait_ms=60000)))
+    waiter.start()
+    time.sleep(0.3)
+    assert not got
+    s.batch("events.add_batch", [log(task, "second", 2)])
+    waiter.join(60)
+    assert [x["text"] for x in got["lines"]] == ["second"]
+    assert s.call("x_events.log", task=task, after=got["next"], wait_ms=50)["lines"] == []  # nothing came in time
+
+
+def test_x_log_after_reset_starts_anew(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [log(task, "one\ntwo\nthree", 1)])
+    cursor = s.call("x_events.log", task=task)["next"]
+    s.call("tasks.reset", task=task, force=True)
+    s.batch("events.add_batch", [log(task, "new", 2)])
+    assert [x["text"] for x in s.call("x_events.log", task=task, after=cursor)["lines"]] == ["new"]
+
+
+def test_many_console_lines(shared_server, task):
+    """34,374 lines in small batches (bug report): every one is there, in order, also once chunks were joined."""
+    s = shared_server
+    n, sent = 34374, 0
+    while sent < n:
+        upto = min(n, sent + 250)
+        s.batch("events.add_batch", [log(task, "\n".join(f"line {i}" for i in range(sent, upto)), 1000 + sent)])
+        sent = upto
+    cursor, seen = None, []
+    first = s.call("x_events.log", task=task, limit=1)
+    assert first["total"] == n
+    while True:
+        got = s.call("x_events.log", task=task, after=cursor or f"{first['next'].split('-')[0]}-0", limit=5000)
+        if not got["lines"]:
+            break
+        seen += [x["text"] for x in got["lines"]]
+        cursor = got["next"]
+    assert seen == [f"line {i}" for i in range(n)]
+
+
+# -- plots and images ----------------------------------------------------------------------------------------------------------
+
+
+def plot(task, iteration, metric="p", variant="v", text="{}", **more):
+    return {"type": "plot", "task": task, "iter": iteration, "metric": metric, "variant": variant, "plot_str": text, **more}
+
+
+def image(task, iteration, url, metric="img", variant="v", **more):
+    return {"type": "training_debug_image", "task": task, "iter": iteration, "metric": metric, "variant": variant, "url": url,
+            "timestamp": 1000 + iteration, **more}
+
+
+def test_plots(shared_server, task):
+    s = shared_server
+    small, big = json.dumps({"data": [{"x": [1]}]}), json.dumps({"data": [{"x": list(range(60000))}], "ü": "💥"})
+    s.batch("events.add_batch", [plot(task, 1, "a", "x", small), plot(task, 2, "a", "x", big), plot(task, 2, "b", "y", small)])
+    got = s.call("events.get_task_plots", task=task)
+    assert [(p["metric"], p["variant"], p["iter"]) for p in got["plots"]] == [("a", "x", 2), ("b", "y", 2)]
+    assert got["plots"][0]["plot_str"] == big and got["plots"][0]["plot_len"] == len(big)
+    assert got["returned"] == 2 and got["scroll_id"] is None
+    got = s.call("events.get_task_plots", task=task, iters=5, metrics=[{"metric": "a"}])
+    assert [p["iter"] for p in got["plots"]] == [2, 1]
+    s.batch("events.add_batch", [plot(task, 2, "b", "y", '{"source": "s3://bucket/a.png"}')])
+    got = s.call("events.get_task_plots", task=task, metrics=[{"metric": "b"}])["plots"]
+    assert len(got) == 1 and got[0]["source_urls"] == ["s3://bucket/a.png"]
+
+
+def test_plots_walk(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [plot(task, i, "a", v, str(i)) for i in range(3) for v in "xy"])
+    got = s.call("events.plots", metrics=[{"task": task}], iters=1)
+    page = got["metrics"][0]
+    assert page["task"] == task and [i["iter"] for i in page["iterations"]] == [2]
+    assert [e["variant"] for e in page["iterations"][0]["events"]] == ["x", "y"]
+    got = s.call("events.plots", metrics=[{"task": task}], iters=1, scroll_id=got["scroll_id"])
+    assert [i["iter"] for i in got["metrics"][0]["iterations"]] == [1]
+    got = s.call("events.plots", metrics=[{"task": task}], iters=1, scroll_id=got["scroll_id"], navigate_earlier=False)
+    assert [i["iter"] for i in got["metrics"][0]["iterations"]] == [2]
+    assert s.call("events.debug_images", metrics=[{"task": task}], scroll_id=got["scroll_id"])["metrics"][0]["iterations"] == []
+
+
+def test_debug_images(shared_server, task):
+    s = shared_server
+    empty = s.call("events.debug_images", metrics=[{"task": task, "metric": "img"}], iters=5)
+    assert empty["metrics"] == [{"task": task, "iterations": []}] and empty["scroll_id"]
+    s.batch("events.add_batch", [image(task, i, f"http://h/{i % 3}.png") for i in range(5)])
+    got = s.call("events.debug_images", metrics=[{"task": task, "metric": "img"}], iters=2)
+    scroll = got["scroll_id"]
+    assert [i["iter"] for i in got["metrics"][0]["iterations"]] == [4, 3]
+    got = s.call("events.debug_images", metrics=[{"task": task, "metric": "img"}], iters=2, scroll_id=scroll)
+    assert [i["iter"] for i in got["metrics"][0]["iterations"]] == [2]  # 0 and 1 were overwritten by 3 and 4
+    got = s.call("events.debug_images", metrics=[{"task": task, "metric": "img"}], iters=2, scroll_id=scroll)
+    assert got["metrics"][0]["iterations"] == []
+    s.batch("events.add_batch", [image(task, 9, "http://h/new.png")])
+    got = s.call("events.debug_images", metrics=[{"task": task, "metric": "img"}], iters=1, scroll_id=scroll, refresh=True)
+    assert [i["iter"] for i in got["metrics"][0]["iterations"]] == [9]
+    old = s.call("events.debug_images", task=task, iters=1, _version="1.8")
+    assert [e["iter"] for e in old["images"]] == [9] and old["task"] == task
+
+
+def test_image_sent_again_replaces(shared_server, task):
+    s = shared_server
+    for url in ("http://h/a.png", "http://h/b.png"):
+        s.batch("events.add_batch", [image(task, 1, url)])
+    events = s.call("events.get_task_events", task=task, event_type="training_debug_image")["events"]
+    assert [e["url"] for e in events] == ["http://h/b.png"]
+
+
+def test_multi_task_plots(shared_server):
+    s = shared_server
+    tasks = [s.call("tasks.create", name=f"plots {i}", type="training")["id"] for i in range(2)]
+    for t in tasks:
+        s.batch("events.add_batch", [plot(t, i, "a", v, str(i)) for i in range(3) for v in "xy"])
+    got = s.call("events.get_multi_task_plots", tasks=tasks, iters=2)
+    assert got["returned"] == 1 and sorted(got["plots"]["a"]) == ["x", "y"]
+    one = got["plots"]["a"]["x"][tasks[0]]
+    assert sorted(one) == ["1", "2"] and one["2"]["name"] == "plots 0" and one["2"]["plots"][0]["plot_str"] == "2"
+
+
+def test_which_metrics_there_are(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, 1, 1, metric="s", variant=v) for v in "ab"] + [plot(task, 1, "p", "pv"),
+                                 image(task, 1, "http://h/i", metric="i"), log(task, "x", 1, metric="l", variant="lv")])
+    assert s.call("events.get_task_metrics", tasks=[task], event_type="plot")["metrics"] == [{"task": task, "metrics": ["p"]}]
+    assert s.call("events.get_task_metrics", tasks=[task])["metrics"] == [{"task": task, "metrics": ["i", "p", "s"]}]
+    multi = s.call("events.get_multi_task_metrics", tasks=[task])["metrics"]
+    assert multi == [{"metric": "i", "variants": ["v"]}, {"metric": "l", "variants": ["lv"]}, {"metric": "p", "variants": ["pv"]},
+                     {"metric": "s", "variants": ["a", "b"]}]
+    assert s.call("events.get_scalar_metrics_and_variants", task=task)["metrics"] == {"s": ["a", "b"]}
+
+
+# -- our own curves -------------------------------------------------------------------------------------------------------------
+
+
+def test_x_scalars_lose_no_spike(shared_server, task):
+    s = shared_server
+    values = [math.sin(i / 100) for i in range(10000)]
+    values[4321], values[8765] = 1000.0, -1000.0
+    for start in range(0, 10000, 500):
+        s.batch("events.add_batch", [scalar(task, i, values[i]) for i in range(start, start + 500)])
+    got = s.call("x_events.scalars", task=task, samples=200)
+    curve = got["series"][0]
+    assert got["interval"] == 50 and len(curve["x"]) == 200 and curve["total_points"] == 10000
+    assert max(curve["max"]) == 1000 and min(curve["min"]) == -1000 and sum(curve["count"]) == 10000
+    assert curve["x"][1] == 50 and abs(curve["y"][1] - sum(values[50:100]) / 50) < 1e-12
+    full = s.call("x_events.scalars", task=task, samples=5000)["series"][0]
+    assert full["y"] == values and full["x"] == list(range(10000))
+
+
+def test_folding_changes_nothing(server):
+    """Hundreds of small overlapping batches, read before and after the background fold."""
+    s = server
+    task = s.call("tasks.create", name="fold", type="training")["id"]
+    truth = {}
+    for k in range(200):
+        batch = []
+        for i in range(k * 7, k * 7 + 20):
+            truth[i] = k + i / 1000
+            batch.append(scalar(task, i, truth[i]))
+        s.batch("events.add_batch", batch)
+    want = {"name": "v", "x": sorted(truth), "y": [truth[i] for i in sorted(truth)]}
+    for _ in range(10):
+        assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"] == want
+        time.sleep(0.3)
+    assert last_metric(s, task)["count"] == 4000
+    s.stop()
+    s.start()
+    assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"] == want
+
+
+def test_what_was_acknowledged_survives_kill(server):
+    s = server
+    task = s.call("tasks.create", name="killed", type="training")["id"]
+    for k in range(20):
+        s.batch("events.add_batch", [scalar(task, k, k), log(task, f"line {k}", k + 1)])
+    s.kill()
+    s.start()
+    s.token = None
+    assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"]["y"] == list(range(20))
+    assert s.call("x_events.log", task=task)["total"] == 20
+    wait_for("the server", lambda: s.call("tasks.get_by_id", task=task)["task"]["last_iteration"] == 19)
+
+
+def test_model_events(shared_server, task):
+    s = shared_server
+    model = s.call("models.create", name="model with events", uri="file:///x", labels={})["id"]
+    event = scalar(None, 3, 0.25, model_event=True, model=model, x_axis_label="epochs")
+    del event["task"]
+    bad = {"type": "log", "model": model, "model_event": True, "msg": "x"}
+    got = s.batch("events.add_batch", [event, bad, scalar(task, 1, 1)])
+    assert got["added"] == 2 and got["errors"] == 1
+    h = s.call("events.scalar_metrics_iter_histogram", task=model, model_events=True)
+    assert h["m"]["v"] == {"name": "v", "x": [3], "y": [0.25], "x_axis_label": "epochs"}
+    assert s.call("models.get_by_id", model=model)["model"]["last_iteration"] == 3
+
+
+def test_delete_for_task(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, 1, 1)])
+    assert s.call("events.delete_for_task", task=task)["deleted"]
+    assert s.call("events.scalar_metrics_iter_histogram", task=task) == {}
+
+
+def test_gzip_and_ndjson_batches(shared_server, task):
+    import gzip
+    s = shared_server
+    lines = "\n".join(json.dumps(scalar(task, i, i)) for i in range(3)).encode()
+    status, _, out = s.raw("/events.add_batch", gzip.compress(lines),
+                           {"Content-Type": "application/json-lines", "Content-Encoding": "gzip", **s.auth()})
+    assert (status, json.loads(out)["data"]["added"]) == (200, 3)
+    status, _, out = s.raw("/events.add_batch", lines, {"Content-Type": "application/x-ndjson", **s.auth()})
+    assert (status, json.loads(out)["data"]["added"]) == (200, 3)
