@@ -92,7 +92,7 @@ CREATE TABLE event_row (
     id       INTEGER PRIMARY KEY,
     stream   INTEGER NOT NULL,
     type     INTEGER NOT NULL,
-    identity BLOB NOT NULL,
+    identity TEXT NOT NULL, -- md5 of what makes it the same event
     metric   TEXT NOT NULL,
     variant  TEXT NOT NULL,
     iter     INTEGER,

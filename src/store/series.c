@@ -253,8 +253,10 @@ int series_open (struct db *db, struct arena *a, int64_t stream, const struct se
                                  .pending = arena_array (a, struct pending, n),
                                  .extras = { .arena = a, .copy = true },
                                  .names = { .arena = a, .copy = true } };
-    for (size_t i = 0; i < n; i++)
-        intern_add (&r->names, name_of (&name, text_of (v[i]->metric), text_of (v[i]->variant)));
+    for (size_t i = 0; i < n; i++) {
+        if (intern_add (&r->names, name_of (&name, text_of (v[i]->metric), text_of (v[i]->variant))) != i)
+            return error_set (err, EBADMSG, "stream %lld: two series have the same name", (long long)stream);
+    }
     if (db_query (db, &sql_metric_batch_list, &rows, err, V_INT (stream)) < 0)
         return -1;
     while ((rc = db_next (&rows, err)) > 0) {

@@ -190,12 +190,23 @@ static const char *read_scalar (struct reading *r)
     return arena_printf (r->arena, "value must be a number, not %.*s", (int)(v.n < 40 ? v.n : 40), v.p);
 }
 
+/* A metric's or variant's name: "" when missing; a number is its text. Names end at no NUL: it becomes U+FFFD. */
 static struct text name_of (struct arena *a, struct text v)
 {
+    struct str s = { .arena = a };
+
     if (json_kind (v) == JSON_NUMBER)
         return v;
     v = string_of (a, v);
-    return v.p ? v : TEXT ("");
+    if (!v.n || !memchr (v.p, 0, v.n))
+        return v.p ? v : TEXT ("");
+    for (size_t i = 0; i < v.n; i++) {
+        if (v.p[i])
+            str_putc (&s, v.p[i]);
+        else
+            str_puts (&s, "\xef\xbf\xbd");
+    }
+    return str_text (&s);
 }
 
 static const char *finish (struct reading *r, const struct event_defaults *d)
