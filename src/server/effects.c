@@ -24,7 +24,7 @@ void effects_run (struct server *s, const struct effect *e)
                 auth_effect (s->auth, e);
                 break;
             case EFFECT_FILES_DELETE:
-                files_delete_later (s, e->key);
+                files_delete_later (s, e->value, e->key);
                 break;
         }
     }

@@ -17,7 +17,10 @@
 #include "store/volatile.h"
 #include "wire/wire.h"
 
+#include <stdatomic.h>
+
 enum front { FRONT_WEB, FRONT_API, FRONT_FILES, FRONTS };
+struct jobs;
 enum { LISTENERS_MAX = 16, API_BODY_MAX = 64 << 20, STRANGER_BODY_MAX = 1 << 20 };
 
 struct listener {
@@ -41,7 +44,11 @@ struct server {
     struct server_facts facts;
     struct listener listeners[LISTENERS_MAX];
     int listeners_n;
-    bool all_loopback, stopping;
+    bool all_loopback;
+    atomic_bool stopping;
+    bool drained;
+    const char *files_folder;
+    struct jobs *jobs;
     size_t body_max;
     struct loop_signal *signals[2];
     struct loop_timer *hurry;
@@ -90,5 +97,5 @@ void asset_start (struct server *s, struct http_request *r);
 /* -- files.c */
 int files_open (struct server *s, struct error *err) warn_unused; /* folders, left-overs of a crash */
 /* The files service no longer needs what a url or path of ours names (after a commit; from any thread). */
-void files_delete_later (struct server *s, const char *url);
+void files_delete_later (struct server *s, const char *company, const char *url);
 void files_start (struct server *s, struct http_request *r, struct text path);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "server/background.h"
+#include "server/jobs.h"
 #include "server/room.h"
 #include "services/auth/auth.h"
 
@@ -204,6 +205,7 @@ static int server_open (struct server *s, struct auth_start *start, struct error
         return -1;
     s->waits = waits_create (s);
     background_add (s);
+    s->jobs = jobs_create (s);
     return pool_create (threads, &s->pool, err);
 }
 
@@ -213,6 +215,7 @@ static void server_close (struct server *s)
         loop_signal_remove (s->signals[i]);
     loop_timer_remove (s->hurry);
     pool_destroy (s->pool);
+    jobs_destroy (s->jobs);
     background_finish (s);
     store_close (s->store);
     waits_destroy (s->waits);
@@ -232,6 +235,7 @@ static void stop_now (void *arg)
 
 static void on_drained (void *arg)
 {
+    ((struct server *)arg)->drained = true;
     stop_now (arg);
 }
 
@@ -282,6 +286,12 @@ int server_run (const struct server_options *o, struct error *err)
                       port_of (&s, FRONT_FILES));
         log_info ("server", "ready data=%s", o->data);
         rc = loop_run (s.loop, err);
+        if (rc == 0 &&
+            !s.drained) { /* what is stored is stored; threads may still be inside requests: just go */
+            log_warn ("server", "stopped with requests in work");
+            fflush (stdout);
+            _exit (0);
+        }
     }
     server_close (&s);
     if (rc == 0)
