@@ -163,10 +163,39 @@ static void print_queues (const struct agent *g)
         agent_say (g, "Queue '%s' (%s)", g->queues[i].name, g->queues[i].id);
 }
 
+static int add_hours (struct hours *h, const struct opt_words *words, struct text list, struct arena *a,
+                      struct error *err)
+{
+    for (size_t i = 0; i < words->n; i++)
+        if (hours_add (h, words->v[i], err) < 0)
+            return -1;
+    if (words->given)
+        return 0;
+    for (struct json_iter it = json_iter (list); json_next (&it);) {
+        char *entry = json_string (a, it.value);
+
+        if (!entry || hours_add (h, entry, err) < 0)
+            return entry ? -1 : error_set (err, EINVAL, "agent.uptime, agent.downtime: lists of texts");
+    }
+    return 0;
+}
+
+static int set_hours (struct agent *g, struct error *err)
+{
+    if (add_hours (&g->uptime, &g->o->uptime, g->conf->agent.uptime, g->arena, err) < 0 ||
+        add_hours (&g->downtime, &g->o->downtime, g->conf->agent.downtime, g->arena, err) < 0)
+        return -1;
+    if (g->uptime.given && g->downtime.given) {
+        log_warn ("agent", "uptime and downtime are both set: both are ignored");
+        g->uptime.given = g->downtime.given = false;
+    }
+    return 0;
+}
+
 static int agent_open (struct agent *g, struct error *err)
 {
-    if (client_login (g->client, err) < 0 || queues_resolve (g, g->client, err) < 0 ||
-        worker_open (g, err) < 0)
+    if (set_hours (g, err) < 0 || client_login (g->client, err) < 0 ||
+        queues_resolve (g, g->client, err) < 0 || worker_open (g, err) < 0)
         return -1;
     client_set_worker (g->client, g->worker);
     slots_make (g);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { VERSION = 2015, CLAIM_WAIT_MS = 50000, PAUSE_ERROR_MS = 5000, LAST_TRY_MS = 3000, STACK = 256 << 10 };
@@ -249,6 +250,23 @@ static void on_error (struct agent *g, const struct error *err)
     rest (&g->taker, PAUSE_ERROR_MS);
 }
 
+/* How long a claim may wait: not over the full hour when there are working hours; 0 = these are not. */
+static int64_t working_ms (const struct agent *g)
+{
+    time_t now = time (NULL);
+    struct tm tm;
+    int64_t left;
+
+    if (!g->uptime.given && !g->downtime.given)
+        return CLAIM_WAIT_MS;
+    localtime_r (&now, &tm);
+    if (g->uptime.given ? !hours_hold (&g->uptime, tm.tm_wday, tm.tm_hour)
+                        : hours_hold (&g->downtime, tm.tm_wday, tm.tm_hour))
+        return 0;
+    left = ((59 - tm.tm_min) * 60 + 60 - tm.tm_sec) * 1000;
+    return left < CLAIM_WAIT_MS ? left : CLAIM_WAIT_MS;
+}
+
 static void look_for (struct agent *g, struct slot *slot)
 {
     struct taker *t = &g->taker;
@@ -258,7 +276,10 @@ static void look_for (struct agent *g, struct slot *slot)
         cleanup_arena struct arena *a = arena_create ();
         struct taken got = { 0 };
         struct error err;
-        int r = g->claims ? claim (g, a, slot, CLAIM_WAIT_MS, &got, &err) : poll_all (g, a, slot, &got, &err);
+        int64_t wait_ms = working_ms (g);
+        int r = !wait_ms    ? 0
+                : g->claims ? claim (g, a, slot, wait_ms, &got, &err)
+                            : poll_all (g, a, slot, &got, &err);
 
         if (r < 0 && err.code == ECANCELED && g->claims && claim_once_more (g, a, slot, &got))
             r = 1;
@@ -270,8 +291,8 @@ static void look_for (struct agent *g, struct slot *slot)
             break;
         if (r < 0)
             on_error (g, &err);
-        else if (!g->claims)
-            rest (t, poll_ms);
+        else if (!g->claims || !wait_ms)
+            rest (t, wait_ms ? poll_ms : PAUSE_ERROR_MS);
     }
     post (g, slot, NULL);
 }

@@ -5,6 +5,7 @@
  * which it was posted. */
 #pragma once
 #include "agent/agent.h"
+#include "agent/hours.h"
 #include "base/str.h"
 #include "engine/engine.h"
 #include "io/loop.h"
@@ -95,6 +96,7 @@ struct agent {
     struct run *runs; /* first of list */
     size_t n_runs;
     enum agent_mode mode;
+    struct hours uptime, downtime;
     bool claims; /* the server has x_queues.claim */
     int interrupts;
     int exit_code;
