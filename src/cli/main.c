@@ -15,6 +15,7 @@ static const struct opt_verb verbs[] = {
     { "up", "Start a server and an agent on this machine.", up_main },
     { "server", "Run the server: API, pages, files.", server_main },
     { "agent", "Take tasks from queues and run them; stop, drain, look.", agent_main },
+    { "execute", "Run one task here and now.", execute_main },
     { "init", "Write ~/clearml.conf: which server, which key.", init_main },
     { "run", "Run a command of this folder as a task, through a queue.", run_main },
     { "task", "List, look at, clone, queue and steer tasks.", task_main },

@@ -1,0 +1,222 @@
+/* guard.c - see guard.h. In: the task's status on the server. Out: a reason to stop. */
+#include "run/guard.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "run/load.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { RESETS_SEEN = 2 }; /* "created" must be seen so often: a reset may be followed by an enqueue */
+
+struct guard {
+    struct client *client;
+    struct guard_options o;
+    struct arena *arena;
+    struct stop *stop;
+    pthread_t thread;
+    int stop_fd;
+    int resets;
+    _Atomic int64_t running; /* since when (ms), 0 = not yet */
+    struct load load;
+    int64_t reported; /* when the load was reported last */
+    bool silent;      /* the task reports the machine's load itself */
+};
+
+static int call (struct guard *g, struct arena *a, const char *name, const char *body, struct text *ret)
+{
+    struct error err = { 0 };
+    if (client_call (g->client, a, name, 0, text_of (body), ret, &err) == 0)
+        return 0;
+    if (err.code != ECANCELED)
+        log_debug ("guard", "%s: %s", name, err.text);
+    return -1;
+}
+
+/* The task's members as of now: 1 = there, 0 = no such task, -1 = cannot be told. */
+static int look (struct guard *g, struct arena *a, const char *fields, struct text *ret)
+{
+    struct text data;
+    const char *body =
+        arena_printf (a, "{\"id\":[\"%s\"],\"only_fields\":[%s],\"search_hidden\":true}", g->o.task, fields);
+    if (call (g, a, "tasks.get_all", body, &data) < 0)
+        return -1;
+    struct json_iter it = json_iter (json_get (data, "tasks"));
+    if (json_kind (json_get (data, "tasks")) != JSON_ARRAY)
+        return -1;
+    if (!json_next (&it))
+        return 0;
+    *ret = it.value;
+    return 1;
+}
+
+static const struct {
+    const char *status;
+    enum stop_reason reason;
+} moves[] = {
+    { "closed", STOP_CHANGED }, { "stopped", STOP_CHANGED }, { "published", STOP_CHANGED },
+    { "queued", STOP_CHANGED }, { "failed", STOP_FAILED },   { NULL, STOP_NONE },
+};
+
+static enum stop_reason judge (struct guard *g, struct arena *a, struct text task)
+{
+    struct text status = json_get (task, "status");
+    char *message = json_string (a, json_get (task, "status_message"));
+    if (json_string_is (status, "in_progress"))
+        return message && strstr (message, "stopping") ? STOP_USER : STOP_NONE;
+    if (json_string_is (status, "created"))
+        return ++g->resets >= RESETS_SEEN ? STOP_RESET : STOP_NONE;
+    g->resets = 0;
+    for (size_t i = 0; moves[i].status; i++)
+        if (json_string_is (status, moves[i].status))
+            return moves[i].reason;
+    return STOP_NONE; /* completed by the task itself: it may have more to do */
+}
+
+/* True when the guard itself is to end. */
+static bool pause_for (struct guard *g, int64_t ms)
+{
+    struct pollfd p = { g->stop_fd, POLLIN, 0 };
+    return poll (&p, 1, (int)ms) > 0;
+}
+
+/* A task that has a callback for its abort gets the time it asked for (runtime._abort_callback_timeout). */
+static void await_callback (struct guard *g)
+{
+    int64_t end = 0;
+    do {
+        cleanup_arena struct arena *a = arena_create ();
+        struct text task;
+        if (look (g, a, "\"runtime\"", &task) != 1)
+            return;
+        struct text runtime = json_get (task, "runtime");
+        double timeout = json_double (json_get (runtime, "_abort_callback_timeout"), 0);
+        if (timeout <= 0 || json_double (json_get (runtime, "_abort_callback_completed"), 0) > 0)
+            return;
+        if (!end) {
+            int64_t ms =
+                (int64_t)(1000 * (timeout + json_double (json_get (runtime, "_abort_poll_freq"), 0)));
+            end = clock_monotonic () + (ms < g->o.callback_max_ms ? ms : g->o.callback_max_ms);
+        }
+    } while (clock_monotonic () < end && !pause_for (g, 500));
+}
+
+static void check_status (struct guard *g)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct text task;
+    int there = look (g, a, "\"status\",\"status_message\"", &task);
+    enum stop_reason reason = there == 0 ? STOP_GONE : there < 0 ? STOP_NONE : judge (g, a, task);
+    if (reason == STOP_USER)
+        await_callback (g);
+    if (reason != STOP_NONE)
+        stop_set (g->stop, reason);
+}
+
+static void ping (struct guard *g)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct text ignored;
+    if (call (g, a, "tasks.ping", arena_printf (a, "{\"task\":\"%s\"}", g->o.task), &ignored) < 0)
+        return;
+}
+
+/* The SDK reports the same scalars when the script uses it: then we keep silent for good. */
+static bool task_reports_itself (struct guard *g, struct arena *a)
+{
+    struct text data;
+    const char *body =
+        arena_printf (a, "{\"tasks\":[\"%s\"],\"event_type\":\"training_stats_scalar\"}", g->o.task);
+    if (call (g, a, "events.get_task_metrics", body, &data) < 0)
+        return true;
+    struct json_iter tasks = json_iter (json_get (data, "metrics"));
+    while (json_next (&tasks)) {
+        struct json_iter names = json_iter (json_get (tasks.value, "metrics"));
+        while (json_next (&names))
+            if (json_string_is (names.value, ":monitor:machine"))
+                return true;
+    }
+    return false;
+}
+
+static void report_load (struct guard *g, int64_t now)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    int64_t since = atomic_load (&g->running);
+    struct str lines = { .arena = a };
+    struct text ignored;
+    struct error err = { 0 };
+    bool first = !g->reported;
+    g->reported = now;
+    if (first && (g->silent = task_reports_itself (g, a)))
+        return;
+    load_report (&g->load, g->o.task, g->o.worker, g->o.disk, (now - since) / 1000, &lines);
+    struct client_request q = { .call = "events.add_batch", .body = str_text (&lines), .batch = true };
+    if (lines.n && client_send (g->client, a, &q, &ignored, &err) < 0 && err.code != ECANCELED)
+        log_debug ("guard", "load: %s", err.text);
+}
+
+static void *guard_main (void *arg)
+{
+    struct guard *g = arg;
+    int64_t pinged = clock_monotonic ();
+    while (!pause_for (g, g->o.poll_ms)) {
+        int64_t now = clock_monotonic (), running = atomic_load (&g->running);
+        if (stop_get (g->stop) == STOP_NONE)
+            check_status (g);
+        if (g->o.ping_ms && now - pinged >= g->o.ping_ms) {
+            ping (g);
+            pinged = now;
+        }
+        /* the SDK's own report comes after 30 s at the earliest: we wait twice as long before the first */
+        int64_t due = g->reported ? g->reported + g->o.monitor_ms : running + 2 * g->o.monitor_ms;
+        if (g->o.monitor_ms && running && !g->silent && now >= due)
+            report_load (g, now);
+    }
+    return NULL;
+}
+
+int guard_start (const struct client *c, const struct guard_options *o, struct stop *stop, struct guard **ret,
+                 struct error *err)
+{
+    struct arena *a = arena_create ();
+    struct guard *g = arena_new (a, struct guard);
+    g->arena = a, g->o = *o, g->stop = stop;
+    g->o.task = arena_strdup (a, o->task);
+    g->o.disk = arena_strdup (a, o->disk);
+    g->o.worker = arena_strdup (a, o->worker);
+    g->client = client_share (c);
+    g->stop_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+    client_set_patience (g->client, CLIENT_ONCE);
+    client_set_abort (g->client, g->stop_fd);
+    load_start (&g->load);
+    int r = pthread_create (&g->thread, NULL, guard_main, g);
+    if (r)
+        return error_set (err, r, "thread: %s", strerror (r));
+    *ret = g;
+    return 0;
+}
+
+void guard_running (struct guard *g)
+{
+    if (g)
+        atomic_store (&g->running, clock_monotonic ());
+}
+
+void guard_stop (struct guard *g)
+{
+    uint64_t one = 1;
+    if (!g)
+        return;
+    ssize_t ignored = write (g->stop_fd, &one, sizeof one);
+    (void)ignored;
+    pthread_join (g->thread, NULL);
+    client_destroy (g->client);
+    close (g->stop_fd);
+    arena_destroy (g->arena);
+}

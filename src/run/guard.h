@@ -1,0 +1,23 @@
+/* guard.h - the thread that watches over a running task from the server's side: it asks for its status and stops it
+ * when somebody wants that, pings, and reports the machine's load as scalars where the task does not do so itself. */
+#pragma once
+#include "client/client.h"
+#include "run/stop.h"
+
+struct guard;
+
+struct guard_options {
+    const char *task;
+    int64_t poll_ms;         /* pause between two looks at the status */
+    int64_t ping_ms;         /* pause between two pings, 0 = none */
+    int64_t callback_max_ms; /* longest wait for a task's own abort callback */
+    int64_t monitor_ms;      /* pause between two reports of load, 0 = none */
+    const char *disk;        /* whose free space is reported */
+    const char *worker;
+};
+
+/* Copies the options. What it finds goes to `stop`. */
+int guard_start (const struct client *c, const struct guard_options *o, struct stop *stop, struct guard **ret,
+                 struct error *err) warn_unused;
+void guard_running (struct guard *g); /* the user's process has started: report the load from now on */
+void guard_stop (struct guard *g);    /* NULL is fine */

@@ -1,0 +1,213 @@
+/* packages.c - the stations that give the task its Python: which interpreter, which requirements, the environment, and
+ * the list of what was installed back to the server. */
+#include "base/file.h"
+#include "base/path.h"
+#include "run/room.h"
+#include "run/words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool given (const char *s)
+{
+    return s && s[0];
+}
+
+/* script.requirements.<key>: a text, or a list of lines */
+static const char *listed (struct run *r, const char *key)
+{
+    struct text v = json_get (json_get (r->script, "requirements"), key);
+    struct str s = { .arena = r->arena };
+    if (json_kind (v) == JSON_STRING)
+        return json_string (r->arena, v);
+    struct json_iter it = json_iter (v);
+    while (json_next (&it)) {
+        char *line = json_string (r->arena, it.value);
+        str_addf (&s, "%s\n", line ? line : "");
+    }
+    return s.n ? s.p : NULL;
+}
+
+/* requirements.txt of every folder from the root of the code down to the script's. */
+static const char *repository_files (struct run *r)
+{
+    struct str s = { .arena = r->arena };
+    const char *below = r->what.file ? path_folder (r->arena, r->what.file) : r->what.cwd;
+    const char *folder = path_clean (r->arena, r->code), *to = path_clean (r->arena, below);
+    if (!path_inside (to, folder))
+        to = folder;
+    for (;;) {
+        const char *file = path_join (r->arena, folder, "requirements.txt");
+        if (file_exists (file)) {
+            str_addf (&s, "-r %s\n", file);
+            run_notice (r, "INFO", "requirements: the task has none of its own, %s is used", file);
+        }
+        if (!strcmp (folder, to))
+            break;
+        const char *next = to + strlen (folder) + 1;
+        folder = path_join (r->arena, folder, arena_strndup (r->arena, next, strcspn (next, "/")));
+    }
+    return s.n ? s.p : "";
+}
+
+/* Does the script import the SDK? Then it must be there, also when nobody listed it. */
+static bool uses_sdk (struct run *r)
+{
+    struct str s = { .arena = r->arena };
+    struct error ignored;
+    if (!r->what.file || file_read (r->what.file, 8 << 20, &s, &ignored) < 0 || !s.n)
+        return false;
+    for (const char *p = s.p; (p = strstr (p, "clearml")); p += 7) {
+        const char *line = p;
+        while (line > s.p && line[-1] != '\n')
+            line--;
+        line += strspn (line, " \t");
+        if (!strncmp (line, "import ", 7) || !strncmp (line, "from ", 5))
+            return true;
+    }
+    return false;
+}
+
+static int choose_requirements (struct run *r, struct error *err)
+{
+    const struct conf_agent *c = &r->conf->agent;
+    const char *text = NULL;
+    bool from_task = false;
+    if (!c->force_repo_requirements_txt) {
+        text = listed (r, c->force_original_requirements ? "org_pip" : "pip");
+        if (c->force_original_requirements && !given (text))
+            text = listed (r, "pip");
+        from_task = given (text);
+    }
+    if (!from_task)
+        text = repository_files (r);
+    if (!from_task && given (listed (r, "conda")))
+        run_notice (r, "WARNING",
+                    "requirements: the task lists packages of conda only, which this agent does not install");
+    if (requirements_read (r->arena, text_of (text), r->code, r->code, &r->say, &r->requirements, err) < 0)
+        return error_wrap (err, "script");
+    if (!requirements_have (&r->requirements, "clearml") && !requirements_have (&r->requirements, "trains") &&
+        uses_sdk (r))
+        requirements_add (r->arena, &r->requirements, REQUIREMENT_NAME, "clearml");
+    return 0;
+}
+
+static int choose_python (struct run *r, struct error *err)
+{
+    const struct conf_agent *c = &r->conf->agent;
+    struct python_wish wish = { run_field (r, "binary"), c->python_binary, c->default_python,
+                                c->ignore_requested_python_version };
+    return python_find (r->arena, &wish, r->cache, &r->python, err);
+}
+
+static const char *const *flags (struct run *r, struct error *err)
+{
+    const struct conf_list *l = &r->conf->agent.extra_pip_install_flags;
+    struct str line = { .arena = r->arena };
+    const char *const *words;
+    str_puts (&line, "");
+    for (size_t i = 0; i < l->n; i++)
+        str_addf (&line, "%s ", l->v[i]);
+    if (words_split (r->arena, line.p, NULL, NULL, &words, NULL, err) < 0) {
+        error_wrap (err, "agent.package_manager.extra_pip_install_flags");
+        return NULL;
+    }
+    return words;
+}
+
+/* A shell script without requirements needs no Python at all. */
+static bool needs_python (struct run *r)
+{
+    return r->what.kind != SCRIPT_SHELL || r->requirements.n;
+}
+
+int station_environment (struct run *r, struct error *err)
+{
+    const struct conf_agent *c = &r->conf->agent;
+    const char *store = given (c->venvs_cache) ? c->venvs_cache : path_join (r->arena, r->cache, "python");
+    const char *skip = c->skip_pip_venv_install;
+    if (choose_requirements (r, err) < 0)
+        return -1;
+    if (c->skip_python_env_install || !needs_python (r))
+        return 0;
+    if (r->options->standalone && !given (skip))
+        skip = "true";
+    if (given (skip) && strcmp (skip, "0") && strcmp (skip, "false")) {
+        struct python_wish wish = { run_field (r, "binary"), strchr (skip, '/') ? skip : c->python_binary,
+                                    c->default_python, true };
+        return python_find (r->arena, &wish, r->cache, &r->python, err);
+    }
+    if (choose_python (r, err) < 0)
+        return -1;
+    r->indexes = indexes_read (r->arena, c->extra_index_url.v, c->extra_index_url.n);
+    r->install = (struct install){ .arena = r->arena,
+                                   .store = store,
+                                   .python = &r->python,
+                                   .indexes = &r->indexes,
+                                   .git = r->git,
+                                   .say = &r->say,
+                                   .folder = r->code,
+                                   .upgrade = r->options->upgrade || c->force_upgrade };
+    if (!(r->install.flags = flags (r, err)) || installer_choose (&r->install, c->uv_path, err) < 0)
+        return -1;
+    r->env_wish = (struct env_wish){ .requirements = &r->requirements,
+                                     .folder = path_join (r->arena, r->folder, "env"),
+                                     .system_packages = c->system_site_packages,
+                                     .most = c->venvs_cache_entries > 0 ? (size_t)c->venvs_cache_entries : 10,
+                                     .bytes = 100LL << 30 };
+    if (env_make (&r->install, &r->env_wish, &r->env, err) < 0)
+        return -1;
+    r->has_env = true;
+    console_finish (r->helper, 0);
+    return 0;
+}
+
+static void put_lines (struct str *s, const char *text)
+{
+    str_putc (s, '[');
+    for (const char *p = text; *p;) {
+        size_t n = strcspn (p, "\n");
+        if (n) {
+            json_put_comma (s);
+            str_add_json (s, p, n);
+        }
+        p += n + (p[n] == '\n');
+    }
+    str_putc (s, ']');
+}
+
+/* The list of what is installed becomes the task's; the list that was asked for is kept as org_pip. */
+int station_packages (struct run *r, struct error *err)
+{
+    (void)err;
+    struct text section = json_get (r->script, "requirements");
+    const char *asked = listed (r, "pip"), *repository = run_field (r, "repository");
+    if (!r->has_env || !r->ship || !r->rank0 || (!r->requirements.n && !given (repository)))
+        return 0;
+    struct str lines = { .arena = r->arena }, s = { .arena = r->arena };
+    put_lines (&lines, r->env.frozen);
+    if (given (asked) && !strcmp (asked, r->env.frozen))
+        return 0;
+    str_puts (&s, "{\"task\":");
+    json_put_string (&s, r->task);
+    str_puts (&s, ",\"requirements\":{");
+    struct json_iter it = json_iter (section);
+    bool has_original = false;
+    while (json_next (&it)) {
+        char *key = json_key (r->arena, it.key);
+        has_original = has_original || !strcmp (key, "org_pip");
+        if (!strcmp (key, "pip"))
+            continue;
+        json_put_key (&s, key);
+        str_add_text (&s, it.value);
+    }
+    if (!has_original) {
+        json_put_key (&s, "org_pip");
+        json_put_string (&s, asked ? asked : "");
+    }
+    json_put_key (&s, "pip");
+    str_addf (&s, "%s}}", lines.p);
+    ship_post (r->ship, "tasks.set_requirements", str_text (&s), false);
+    return 0;
+}
