@@ -49,6 +49,7 @@ struct server {
     bool drained;
     const char *files_folder;
     struct jobs *jobs;
+    struct queues_background *queues_background;
     size_t body_max;
     struct loop_signal *signals[2];
     struct loop_timer *hurry;

@@ -14,6 +14,7 @@
 #include "server/jobs.h"
 #include "server/room.h"
 #include "services/auth/auth.h"
+#include "services/queues/queues.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -218,6 +219,7 @@ static void server_close (struct server *s)
     jobs_destroy (s->jobs);
     background_finish (s);
     store_close (s->store);
+    queues_background_destroy (s->queues_background);
     waits_destroy (s->waits);
     http_server_destroy (s->http);
     auth_destroy (s->auth);
