@@ -153,7 +153,7 @@ def test_run_packs_the_folder(shared_server, tmp_path):
 @pytest.mark.parametrize("name,content,word", [
     (".env", "KEY=1\n", ".env"), ("server.pem", "x\n", "server.pem"),
     ("notes.py", "token = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'\n", "notes.py"),
-    ("big.txt", "0123456789abcde\n" * 70000, "1 MB")])
+    ("big.txt", "0123456789abcde\n" * 70000, "1 MB")], ids=lambda v: v if len(v) < 20 else "content")
 def test_run_refuses_secrets_and_size(tmp_path, name, content, word):
     work = repository(tmp_path, {"train.py": "print('one')\n"})
     (work / name).write_text(content)
