@@ -14,6 +14,10 @@ WHERE company = ?1 AND EXISTS (SELECT 1 FROM json_each (system_tags) WHERE value
 INSERT INTO queue (company, id, name, display_name, created, last_update, tags, system_tags, metadata)
 VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8);
 
+-- name: queue_create_first
+INSERT INTO queue (company, id, name, created, last_update, tags, system_tags, metadata)
+SELECT ?1, ?2, 'default', ?3, ?3, '[]', '["default"]', '{}' WHERE NOT EXISTS (SELECT 1 FROM queue WHERE company = ?1);
+
 -- name: queue_update
 UPDATE queue SET name = COALESCE (?2, name), display_name = CASE WHEN ?3 THEN ?4 ELSE display_name END,
 tags = COALESCE (?5, tags), system_tags = COALESCE (?6, system_tags), metadata = COALESCE (?7, metadata)

@@ -121,7 +121,9 @@ static int run_start (struct db *db, void *arg, struct error *err)
     struct first *f = arg;
 
     *f->start = (struct auth_start){ 0 };
-    return auth_start (db, f->server->arena, &f->options, f->start, err);
+    if (auth_start (db, f->server->arena, &f->options, f->start, err) < 0)
+        return -1;
+    return queue_create_first (db, f->start->company, f->options.now, err);
 }
 
 static int run_load (struct db *db, void *arg, struct error *err)

@@ -42,6 +42,9 @@ int queue_holds (struct call *c, const char *queue, const char *task,
  * settled and does not come back. One look-up; call it freely from writes. */
 int queue_confirm (struct call *c, const char *task, struct error *err) warn_unused;
 
+/* At every start: a company without any queue gets the queue `default`, with the system tag of that name. */
+int queue_create_first (struct db *db, const char *company, int64_t now, struct error *err) warn_unused;
+
 /* Once at start: entries come back from flight and sleepers are woken, on the writer thread. Destroy after the store. */
 struct store;
 struct topics;

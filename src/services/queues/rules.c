@@ -532,3 +532,10 @@ int queue_delete (struct call *c, struct queue *q, bool force, struct error *err
         return -1;
     return 0;
 }
+
+int queue_create_first (struct db *db, const char *company, int64_t now, struct error *err)
+{
+    struct id id = id_random ();
+
+    return db_exec (db, &sql_queue_create_first, err, V_STR (company), V_STR (id.hex), V_INT (now)) < 0 ? -1 : 0;
+}
