@@ -64,7 +64,7 @@ static const char *repo_name (struct arena *a, const char *path)
             *c = '_';
     if (base[0] == '.')
         base[0] = '_';
-    return base[0] ? arena_strndup (a, base, 64) : "repository";
+    return base[0] ? arena_strndup (a, base, strnlen (base, 64)) : "repository";
 }
 
 static int lock_file (const char *path, int how, struct error *err)

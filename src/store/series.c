@@ -210,7 +210,8 @@ static void pending_add (struct arena *a, struct pending *p, const struct point 
         p->v = more;
         p->cap = cap;
     }
-    memcpy (p->v + p->n, v, n * sizeof (*v));
+    if (n)
+        memcpy (p->v + p->n, v, n * sizeof (*v));
     p->n += n;
 }
 

@@ -140,7 +140,10 @@ int batch_next (struct batch *b, struct arena *a, struct batch_run *ret, struct 
         v[i].iter = iter = plus (iter, reader_signed (&r));
         v[i].time = time = plus (time, reader_signed (&r));
         v[i].received = b->received;
-        memcpy (&v[i].value, reader_bytes (&r, 8).p, r.bad ? 0 : 8);
+        struct text value = reader_bytes (&r, 8);
+
+        if (!r.bad)
+            memcpy (&v[i].value, value.p, sizeof (v[i].value));
     }
     if (r.bad)
         return error_set (err, EBADMSG, "metric batch is damaged: a run is cut off");
