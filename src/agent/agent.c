@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { TIDY_MS = 60000, STOP_SLACK_MS = 5000 };
@@ -111,10 +112,28 @@ static void on_signal (int signum, void *arg)
         run_ended (g);
 }
 
+/* Orphans end as our children when we are process 1 of a container: let none of them stay a zombie. Supervisors are
+ * left to their pidfds. */
+static void on_child (int signum, void *arg)
+{
+    struct agent *g = arg;
+    siginfo_t info = { 0 };
+
+    (void)signum;
+    while (!waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid) {
+        for (const struct run *r = g->runs; r; r = r->next)
+            if (r->at.child && r->at.process.pid == info.si_pid)
+                return; /* the others are seen when its pidfd has been */
+        waitpid (info.si_pid, NULL, WNOHANG);
+        info.si_pid = 0;
+    }
+}
+
 static void on_tidy (void *arg)
 {
     struct agent *g = arg;
 
+    on_child (SIGCHLD, g);
     if (g->mode == AGENT_RUNNING)
         adopt_orphans (g);
 }
@@ -222,6 +241,7 @@ static int agent_begin (struct agent *g, struct error *err)
         return -1;
     for (size_t i = 0; i < sizeof (signals) / sizeof (*signals); i++)
         loop_signal_add (g->loop, signals[i], on_signal, g);
+    loop_signal_add (g->loop, SIGCHLD, on_child, g);
     if (courier_start (g, err) < 0 || taker_start (g, err) < 0)
         return -1;
     adopt_all (g);

@@ -196,6 +196,26 @@ static int set_services (struct opts *o, struct error *err)
     return o->slots > SLOTS_MAX ? error_set (err, EINVAL, "--services-mode: at most %d", SLOTS_MAX) : 0;
 }
 
+/* "0,2-4" -> "0,2,3,4"; UUIDs and MIG devices (0:1) stay as they are. */
+static const char *expand_gpus (struct arena *a, const char *gpus)
+{
+    struct str s = { .arena = a };
+
+    for (const char *p = gpus; *p; p += strcspn (p, ","), p += *p == ',') {
+        int from, to, n = 0;
+
+        if (s.n)
+            str_putc (&s, ',');
+        if (sscanf (p, "%d-%d%n", &from, &to, &n) == 2 && (!p[n] || p[n] == ',') && from >= 0 && from < to &&
+            to < 1024)
+            for (int i = from; i <= to; i++)
+                str_addf (&s, "%s%d", i > from ? "," : "", i);
+        else
+            str_add (&s, p, strcspn (p, ","));
+    }
+    return s.p ? s.p : "";
+}
+
 /* Which GPUs, when no flag says it. In Kubernetes the pod decides, not the flag. */
 static const char *choose_gpus (const struct opts *o)
 {
@@ -322,6 +342,8 @@ int agent_daemon_main (int argc, char **argv)
     }
     if (set_services (&o, &err) < 0)
         return out_misused (command.name, &err);
+    if (o.gpus)
+        o.gpus = expand_gpus (a, o.gpus);
     if (o.status)
         return print_status (a);
     if (conf_load (a, NULL, &conf, &err) < 0)
