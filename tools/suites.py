@@ -34,7 +34,7 @@ SUITES = [
     suite("golden", PYTEST + ["tests/golden"]),
     suite("api", PYTEST + ["tests/api"], env=ASAN),
     suite("sdk", PYTEST + ["tests/sdk"]),
-    suite("cli", PYTEST + ["tests/cli"]),
+    suite("cli", PYTEST + ["tests/cli", "tests/docs"]),
     suite("agent", PYTEST + ["tests/agent"]),
     suite("fault", PYTEST + ["tests/fault"]),
     suite("web-unit", ["npm", "--prefix", "web", "test", "--silent"]),
