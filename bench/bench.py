@@ -18,7 +18,7 @@ PYTHON = sys.executable
 # name: (targets to build, command)
 BENCHES = {
     "store": (["bench/store_bench"], [str(BUILD / "bench/store_bench")]),
-    "events": (["bench/events_bench"], [str(BUILD / "bench/events_bench")]),
+    "events": (["bench/events_bench", "bench/events_load"], [PYTHON, "bench/events.py"]),
     "tasks": ([], [PYTHON, "bench/tasks.py"]),
     "footprint": ([], [PYTHON, "bench/footprint.py"]),
     "latency": ([], [PYTHON, "bench/latency.py"]),
