@@ -2,12 +2,14 @@
 """distil.py FOLDER [NAME...] - make tests/golden/<name>.jsonl of recorded exchanges between real clients and a server.
 
 In: FOLDER/<name>.jsonl, one exchange a line: seq, service (api|files), method, path, query, req_headers, req_body, status,
-resp_body (ids, tokens and keys are already stand-ins there). Out, one line an exchange in order of arrival:
+resp_body (ids, tokens and keys are already stand-ins there). Out, one line an exchange in the recorded order, which is
+that of the answers (so what an answer shows was done before it):
 
     {"method", "path", "query"?, "auth"?: basic|bearer, "headers"?, "body"?, "upload"?, "status", "subcode"?,
      "shape"?: number of the answer's shape, "learn"?: {name: place in the answer's data}}
 
-and a first line {"shapes": [...]}. What stays of an answer is codes, names of fields and their types; of a request what
+and a first line {"shapes": [...]}. Lines with "setup" were not recorded: they make what clients outside the recording
+had made (queues, tasks that wait for an agent). What stays of an answer is codes, names of fields and their types; of a request what
 the server needs to go the same way. Ids that a server makes become {{id7}}: `learn` says in which answer to find them.
 Long texts of requests are cut, because nothing depends on them.
 
@@ -19,8 +21,9 @@ import re
 import sys
 
 OUT = pathlib.Path(__file__).resolve().parent
-NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "01p-sdk-post-method",
-         "05-trains-sdk"]
+# Played in this order; 01p was recorded on a server of its own, after the same program had run there once.
+NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "05-trains-sdk",
+         "01p-sdk-post-method"]
 ID = re.compile(r"[0-9a-f]{32}")
 FIXED = {"d1bd92a3b039400cbafc60a7a5b1e52b"}  # the default company: the same everywhere
 HEADERS = ("x-clearml-worker", "x-trains-worker", "x-clearml-client", "x-trains-client", "content-type")
@@ -144,13 +147,88 @@ def distil(record, names, shapes):
     return out
 
 
+# -- what others had made
+TASK_FIELDS = ("name", "type", "comment", "tags", "system_tags", "script", "hyperparams", "configuration", "container")
+
+
+def data_of(record):
+    try:
+        answer = json.loads(record["resp_body"])
+        return answer["data"] if isinstance(answer, dict) else {}
+    except (TypeError, ValueError, KeyError):
+        return {}
+
+
+def setup(call, body, names, made=None, place=("id",)):
+    """One call that was not recorded; `made` is the recorded id that its answer stands for."""
+    line = {"setup": True, "method": "POST", "path": f"/v2.34/{call}", "auth": "bearer",
+            "headers": {"content-type": "application/json"}, "body": json.loads(names.replace(json.dumps(shorten(body)))),
+            "status": 200}
+    if made:
+        names.known[made] = f"id{len(names.known) + 1}"
+        line["learn"] = {names.known[made]: list(place)}
+    return line
+
+
+def setup_task(task, records, names):
+    """The waiting task that an agent is about to pull, made from how it looked first."""
+    doc = next(d["task"] for d in map(data_of, records) if (d.get("task") or {}) and isinstance(d["task"], dict)
+               and d["task"].get("id") == task and "script" in d["task"])
+    out = []
+    if doc["project"] not in names.known:
+        out.append(setup("projects.create", {"name": "Golden/agent", "description": ""}, names, doc["project"]))
+    body = {k: doc[k] for k in TASK_FIELDS if doc.get(k)}
+    out.append(setup("tasks.create", {**body, "project": doc["project"]}, names, task))
+    out.append(setup("tasks.enqueue", {"task": task, "queue": doc["execution"]["queue"]}, names))
+    return out
+
+
+def setup_before(record, records, names):
+    data, out = data_of(record), []
+    entries = [data["entry"]] if isinstance(data.get("entry"), dict) else []
+    entries += [e for q in data.get("queues") or [] for e in q.get("entries") or []]
+    for entry in entries:
+        if entry["task"] not in names.known:
+            out += setup_task(entry["task"], records, names)
+    return out
+
+
+def setup_start(name, records, names):
+    """What an earlier run of the same program had left."""
+    if name == "01p-sdk-post-method":
+        task = next(json.loads(r["req_body"])["id"][0] for r in records if r["path"].endswith("tasks.get_all"))
+        project = next(json.loads(r["req_body"])["project"] for r in records if r["path"].endswith("projects.get_by_id"))
+        body = {"name": "^train 01$", "only_fields": ["id", "project"]}
+        return [setup("tasks.get_all", body, names, task, ("tasks", 0, "id")),
+                setup("tasks.get_all", body, names, project, ("tasks", 0, "project"))]
+    return setup_aborted(records, names) if name == "02-sdk-task-ops" else []
+
+
+def setup_aborted(records, names):
+    """A queue, a project and a failed clone."""
+    queue = next(d["queues"][0]["id"] for d in map(data_of, records) if d.get("queues"))
+    project, clone = [next(d[kind][0]["id"] for r in records for d in [data_of(r)] if d.get(kind) and words in r["req_body"])
+                      for kind, words in (("projects", "proj\\\\ two"), ("tasks", "clone.*"))]
+    params = next(d["task"]["hyperparams"] for d in map(data_of, records) if (d.get("task") or {}).get("id") == clone)
+    first = next(json.loads(r["req_body"])["task"] for r in records if r["path"].endswith("tasks.get_by_id"))
+    return [setup("queues.create", {"name": "q-02"}, names, queue),
+            setup("projects.create", {"name": "Golden/proj two", "description": ""}, names, project),
+            setup("tasks.clone", {"task": first, "new_task_name": "clone renamed", "new_task_comment": "cloned",
+                                  "new_task_project": project, "new_task_hyperparams": params}, names, clone),
+            setup("tasks.started", {"task": clone}, names),
+            setup("tasks.failed", {"task": clone, "status_reason": "r", "status_message": "m"}, names)]
+
+
 def main(folder, chosen):
     names = Names()
     for name in NAMES + [n for n in chosen if n not in NAMES]:
         lines = (pathlib.Path(folder) / f"{name}.jsonl").read_text().splitlines()
-        records = sorted((json.loads(line) for line in lines), key=lambda r: r["seq"])
+        records = [json.loads(line) for line in lines]
         shapes = []
-        out = [distil(r, names, shapes) for r in records]
+        out = setup_start(name, records, names)
+        for record in records:
+            out += setup_before(record, records, names)
+            out.append(distil(record, names, shapes))
         if chosen and name not in chosen:
             continue
         text = "\n".join(json.dumps(x, separators=(",", ":"), ensure_ascii=True) for x in [{"shapes": shapes}] + out)
