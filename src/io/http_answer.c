@@ -170,7 +170,7 @@ void http_answer_build (struct http_request *r, const struct http_answer *a)
     bool bodiless = a->status == 304 || a->status == 204;
 
     out->status = a->status;
-    out->close = a->close || !r->keep_alive;
+    out->close = a->close || !r->keep_alive || r->conn->server->draining;
     str_addf (&s, "HTTP/1.1 %d %s\r\nServer: stoker\r\n", a->status, http_reason (a->status));
     add_date (&s);
     if (a->type)

@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum conn_phase {
     CONN_IDLE,  /* no byte of the next request */
@@ -65,7 +66,8 @@ struct http_server {
     struct http_conn *conns;
     size_t conns_n;
     struct loop_timer *timer;
-    bool accepting, draining, thread_known;
+    bool accepting, thread_known;
+    atomic_bool draining;
     pthread_t thread; /* of the loop, known from the first connection on */
     void (*drained) (void *arg);
     void *drained_arg;
