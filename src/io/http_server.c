@@ -210,8 +210,8 @@ static int conn_write (struct http_conn *c)
     return rc == 1 ? write_file (c, out) : rc;
 }
 
-/* After a complete answer: the next request, or the end. False: c is gone or at its end. */
-static bool conn_next (struct http_conn *c)
+/* After a complete answer: 1 the next request, 0 the end is being awaited (linger), -1 c is gone. */
+static int conn_next (struct http_conn *c)
 {
     bool close_it = c->request->out->close || c->must_close || c->early || c->server->draining;
     bool unread = c->early || c->later.n;
@@ -219,18 +219,18 @@ static bool conn_next (struct http_conn *c)
     request_end (c);
     if (close_it && unread && !c->eof) {
         conn_linger (c);
-        return false;
+        return 0;
     }
     if (close_it || (c->eof && !c->later.n)) {
         conn_hang_up (c);
         conn_free (c);
-        return false;
+        return -1;
     }
     http_parse_next (&c->parse);
     c->mode = BODY_NONE;
     c->paused = false;
     conn_phase_set (c, CONN_IDLE);
-    return true;
+    return 1;
 }
 
 /* -- refusing */
@@ -426,11 +426,10 @@ static void conn_step (struct http_conn *c)
                 conn_drop (c);
                 return;
             }
-            if (!conn_next (c)) {
-                if (c->phase == CONN_LINGER)
-                    break;
+            if ((rc = conn_next (c)) < 0)
                 return;
-            }
+            if (rc == 0)
+                break;
         }
         if (c->phase >= CONN_WORK || c->paused || !c->later.n)
             break;

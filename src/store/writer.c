@@ -304,7 +304,7 @@ static void sweep_when_due (struct writer *w, bool idle)
 {
     struct sweep *s;
 
-    if (!w->sweeps_n || (!idle && now_us () - w->last_slice < BUSY_PAUSE_US) || !(s = sweep_due (w)))
+    if ((!idle && now_us () - w->last_slice < BUSY_PAUSE_US) || !(s = sweep_due (w)))
         return;
     sweep_slice (w, s);
     w->last_slice = now_us ();
