@@ -45,6 +45,11 @@ enum query_ops {
         1024 /* `column` reads alias d: the heavy companion is joined only when such a member is wanted */
 };
 
+/* Some values of a list have a column of their own: "archived" is e.archived = 1. */
+struct query_flag {
+    const char *value, *condition;
+};
+
 struct query_entity;
 struct query_source;
 struct query_field {
@@ -52,11 +57,12 @@ struct query_field {
     const char *expr; /* SQL of one value: filter, order and (without `column`) output; NULL = neither */
     const char
         *each; /* lists: a SELECT whose one column is `v`, one row an element; wins over expr in filters */
-    const char *column; /* SQL read for output when it is not expr */
-    const char *sort;   /* SQL to order by when it is not expr (sort keys) */
-    const char
-        *subtree; /* QUERY_TREE: a SELECT of ids ending before its list: "SELECT t.project FROM project_tree t
-                              WHERE t.ancestor IN" */
+    const char *column;             /* SQL read for output when it is not expr */
+    const char *sort;               /* SQL to order by when it is not expr (sort keys) */
+    const char *then;               /* order: equals go on by this, as an index on the field does */
+    const struct query_flag *flags; /* of a list; ends with a NULL value */
+    /* QUERY_TREE: a SELECT of ids ending before its list: "SELECT t.project FROM project_tree t WHERE t.ancestor IN" */
+    const char *subtree;
     const char *otherwise; /* JSON shown for NULL; NULL = the member is left out */
     enum query_show show;
     unsigned ops;

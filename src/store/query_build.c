@@ -333,7 +333,7 @@ int query_build_where (struct query_build *b, struct text body, const struct que
 
 /* -- order */
 static int order_item (struct query_build *b, const char *item, bool search, bool first, struct str *s,
-                       bool *ret_id, struct error *err)
+                       bool *ret_id, bool *ret_down, struct error *err)
 {
     bool down = item[0] == '-';
     const char *name = item + down, *dot = strchr (name, '.');
@@ -360,16 +360,19 @@ static int order_item (struct query_build *b, const char *item, bool search, boo
     str_puts (s, down ? " DESC" : "");
     if (first && !filled)
         str_puts (s, " NULLS LAST");
+    if (f.field->then)
+        str_addf (s, ", %s%s", f.field->then, down ? " DESC" : "");
+    *ret_down = down;
     return 0;
 }
 
 int query_build_order (struct query_build *b, struct text body, struct str *ret, struct error *err)
 {
     struct text list = json_get (body, "order_by");
-    bool id = false, search = json_kind (json_get (body, "search_text")) == JSON_STRING;
+    bool id = false, down = false, search = json_kind (json_get (body, "search_text")) == JSON_STRING;
     size_t n = 0;
     if (json_kind (list) == JSON_STRING && !json_string_is (list, "")) {
-        if (order_item (b, json_string (b->src->arena, list), search, true, ret, &id, err) < 0)
+        if (order_item (b, json_string (b->src->arena, list), search, true, ret, &id, &down, err) < 0)
             return -1;
     } else if (json_kind (list) == JSON_ARRAY) {
         struct json_iter it = json_iter (list);
@@ -377,7 +380,7 @@ int query_build_order (struct query_build *b, struct text body, struct str *ret,
             const char *item = json_string (b->src->arena, it.value);
             if (!item || n >= 16)
                 return error_set (err, QUERY_ERR_FIELDS, "order_by: must be at most 16 field names");
-            if (order_item (b, item, search, n == 0, ret, &id, err) < 0)
+            if (order_item (b, item, search, n == 0, ret, &id, &down, err) < 0)
                 return -1;
         }
     } else if (json_kind (list) > JSON_NULL && !json_string_is (list, "")) {
@@ -385,7 +388,7 @@ int query_build_order (struct query_build *b, struct text body, struct str *ret,
     }
     if (!ret->n)
         str_puts (ret, b->e->key);
-    else if (!id)
-        str_puts (ret, ", e.id");
+    else if (!id) /* equals by creation, in the direction of the last name: what an index walk gives */
+        str_addf (ret, ", %s%s", b->e->key, down ? " DESC" : "");
     return 0;
 }

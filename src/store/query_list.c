@@ -32,7 +32,24 @@ static void put_set (struct query_build *b, struct str *s, const struct list_val
     str_putc (s, ')');
 }
 
-static void put_any (struct query_build *b, struct query_named *f, const struct list_values *l, bool subtree,
+/* Values with a column of their own leave the list for `flagged`, joined by OR. */
+static struct list_values take_flags (struct query_build *b, struct query_named *f,
+                                      const struct list_values *l, struct str *flagged)
+{
+    struct list_values rest = { 0 };
+    for (size_t i = 0; i < l->n; i++) {
+        const struct query_flag *flag = f->field->flags;
+        while (flag->value && strcmp (flag->value, l->v[i]))
+            flag++;
+        if (flag->value)
+            str_addf (flagged, "%s%s", flagged->n ? " OR " : "", flag->condition);
+        else
+            list_add (b->src->arena, &rest, l->v[i]);
+    }
+    return rest;
+}
+
+static void put_has (struct query_build *b, struct query_named *f, const struct list_values *l, bool subtree,
                      struct str *s)
 {
     const struct query_field *field = f->field;
@@ -55,6 +72,21 @@ static void put_any (struct query_build *b, struct query_named *f, const struct 
         else
             put_set (b, s, l);
     }
+}
+
+static void put_any (struct query_build *b, struct query_named *f, const struct list_values *l, bool subtree,
+                     struct str *s)
+{
+    struct str flagged = { .arena = b->src->arena };
+    if (!f->field->flags) {
+        put_has (b, f, l, subtree, s);
+        return;
+    }
+    struct list_values rest = take_flags (b, f, l, &flagged);
+    str_addf (s, "(%s%s", flagged.n ? flagged.p : "", flagged.n && rest.n ? " OR " : "");
+    if (rest.n)
+        put_has (b, f, &rest, subtree, s);
+    str_putc (s, ')');
 }
 
 static void put_all (struct query_build *b, struct query_named *f, const struct list_values *l, bool subtree,

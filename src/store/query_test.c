@@ -54,7 +54,7 @@ static const struct query_field fields[] = {
       .show = QUERY_TEXT,
       .ops = QUERY_LIST | QUERY_TREE | QUERY_ORDER,
       .subtree = "SELECT t.thing FROM tree t WHERE t.ancestor IN" },
-    { .name = "ready", .expr = "e.ready", .show = QUERY_BOOL, .ops = QUERY_EQUAL },
+    { .name = "ready", .expr = "e.ready", .show = QUERY_BOOL, .ops = QUERY_EQUAL | QUERY_ORDER },
     { .name = "doc", .column = "d.doc", .show = QUERY_JSON, .ops = QUERY_HEAVY },
     { .name = "secret", .expr = "'s'", .show = QUERY_TEXT, .ops = QUERY_ASKED },
     { .name = "params.*",
@@ -266,6 +266,8 @@ static void test_order_and_pages (void **state)
         { "{\"order_by\":[\"-weight\"]}", "daeb" },
         { "{\"order_by\":[\"boss\"]}", "bdea" },
         { "{\"order_by\":[\"-boss\",\"-id\"]}", "edba" },
+        { "{\"order_by\":[\"-ready\"]}", "daeb" }, /* equals by creation, in the same direction */
+        { "{\"order_by\":[\"ready\"]}", "bead" },
         { "{\"order_by\":[\"params.S.l%2Er\"]}", "dabe" }, /* 1 2 11 */
         { "{\"order_by\":[\"-params.S.l%2Er.value\"]}", "bade" },
         { "{\"order_by\":[\"doc.nothing\"]}", "abde" },
@@ -326,7 +328,8 @@ static void test_projection (void **state)
         { "{\"id\":[\"b\"],\"only_fields\":[\"made\",\"ready\"]}", 0,
           "[{\"made\":\"1970-01-01T00:00:02+00:00\",\"ready\":false}]" },
         { "{\"id\":[\"b\"],\"only_fields\":[\"-doc\",\"-made\",\"-tags\"]}", 0,
-          "[{\"id\":\"b\",\"company\":\"c\",\"name\":\"beta\",\"weight\":0,\"boss\":\"a\",\"ready\":false}]" },
+          "[{\"id\":\"b\",\"company\":\"c\",\"name\":\"beta\",\"weight\":0,\"boss\":\"a\",\"ready\":false}"
+          "]" },
         { "{\"id\":[\"b\"],\"only_fields\":[\"secret\"]}", 0, "[{\"secret\":\"s\"}]" },
         { "{\"id\":[\"b\"],\"only_fields\":[\"doc.deep.p\"]}", 0, "[{\"doc\":{\"deep\":{\"p\":2}}}]" },
         { "{\"id\":[\"b\"],\"only_fields\":[\"doc.deep.q%2Er\"]}", 0,
@@ -381,7 +384,9 @@ static void test_conditions (void **state)
     struct query_where w;
     struct error err = { 0 };
     struct value extra = V_INT (5);
-    struct query_options o = { .flags = QUERY_OWN, .where = "e.weight > ?1", .values = &extra, .values_n = 1 };
+    struct query_options o = {
+        .flags = QUERY_OWN, .where = "e.weight > ?1", .values = &extra, .values_n = 1
+    };
     assert_int_equal (query_conditions (&f->src, &thing, TEXT ("{\"ready\":true}"), &o, &w, &err), 0);
     cleanup_rows struct rows r = { 0 };
     const char *sql = arena_printf (f->a, "SELECT count(*), min(e.id) FROM thing e WHERE %s", w.sql.p);

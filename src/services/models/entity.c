@@ -47,6 +47,8 @@ static int write_metadata (const struct query_source *src, struct rows *r, int c
     return 0;
 }
 
+static const struct query_flag tag_flags[] = { { "archived", "e.archived = 1" }, { NULL, NULL } };
+
 static const struct query_field fields[] = {
     { .name = "id",
       .expr = "e.id",
@@ -85,6 +87,7 @@ static const struct query_field fields[] = {
     { .name = "system_tags",
       .expr = "nullif(e.system_tags, '[]')",
       .each = "SELECT value AS v FROM json_each(e.system_tags)",
+      .flags = tag_flags,
       .column = "e.system_tags",
       .show = QUERY_JSON,
       .ops = QUERY_LIST | QUERY_ORDER },

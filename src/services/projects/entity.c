@@ -35,6 +35,7 @@
         { .name = "system_tags",                                                                             \
           .expr = "nullif(e.system_tags, '[]')",                                                             \
           .each = "SELECT value AS v FROM json_each(e.system_tags)",                                         \
+          .flags = tag_flags,                                                                                \
           .column = "e.system_tags",                                                                         \
           .show = QUERY_JSON,                                                                                \
           .ops = QUERY_LIST | QUERY_ORDER },                                                                 \
@@ -64,6 +65,8 @@
     {                                                                                                        \
         .name = NULL                                                                                         \
     }
+
+static const struct query_flag tag_flags[] = { { "hidden", "e.hidden = 1" }, { NULL, NULL } };
 
 #define ANCESTORS "SELECT t.ancestor AS v FROM project_tree t WHERE t.project = e.id AND t.depth > 0"
 

@@ -70,7 +70,7 @@ static int count_tasks (const struct query_source *src, const struct project_ext
                       "SELECT e.status, count(*), sum(CASE WHEN e.completed > e.started THEN "
                       "(e.completed - e.started) / 1000 ELSE 0 END), sum(ifnull(e.completed >= ?%zu AND "
                       "e.status NOT IN ('queued', 'in_progress', 'failed'), 0)), max(e.started) "
-                      "FROM task e WHERE %s GROUP BY e.status",
+                      "FROM task e WHERE %s GROUP BY +e.status",
                       w.n, w.sql.p); /* our three values are the last ones */
     if (db_query_text (src->db, sql, &r, err, w.values, w.n) < 0)
         return -1;

@@ -49,6 +49,10 @@ static int write_metric_stats (const struct query_source *src, struct rows *r, i
     return events_metric_stats (src->db, src->arena, company, id, out, err);
 }
 
+static const struct query_flag tag_flags[] = { { "archived", "e.archived = 1" },
+                                               { "hidden", "e.hidden = 1" },
+                                               { NULL, NULL } };
+
 static const struct query_field fields[] = {
     { .name = "id",
       .expr = "e.id",
@@ -63,6 +67,7 @@ static const struct query_field fields[] = {
     { .name = "type", .expr = "e.type", .show = QUERY_TEXT, .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED },
     { .name = "status",
       .expr = "e.status",
+      .then = "e.last_update",
       .show = QUERY_TEXT,
       .ops = QUERY_LIST | QUERY_ORDER | QUERY_FILLED },
     { .name = "status_reason", .expr = "e.status_reason", .show = QUERY_TEXT, .ops = QUERY_ORDER },
@@ -114,6 +119,7 @@ static const struct query_field fields[] = {
     { .name = "system_tags",
       .expr = "nullif(e.system_tags, '[]')",
       .each = "SELECT value AS v FROM json_each(e.system_tags)",
+      .flags = tag_flags,
       .column = "e.system_tags",
       .show = QUERY_JSON,
       .ops = QUERY_LIST | QUERY_ORDER },
