@@ -36,6 +36,7 @@ SUITES = [
     suite("sdk", PYTEST + ["tests/sdk"]),
     suite("cli", PYTEST + ["tests/cli", "tests/docs"]),
     suite("agent", PYTEST + ["tests/agent"]),
+    suite("run", PYTEST + ["tests/run"]),
     suite("fault", PYTEST + ["tests/fault"]),
     suite("web-unit", ["npm", "--prefix", "web", "test", "--silent"]),
     suite("web", PYTEST + ["tests/web"]),

@@ -75,7 +75,7 @@ static int take_task (struct run *r, struct error *err)
     int64_t dequeued = 0;
     if (run_call (r, "tasks.dequeue", body_with_task (r, r->task, ",\"new_status\":\"in_progress\""), &data,
                   err) == 0)
-        dequeued = json_int (json_get (data, "dequeued"), 0);
+        dequeued = json_int (json_get (data, "updated"), 0);
     else if (!client_refused (err, 400))
         return error_wrap (err, "take task %s out of its queue", r->task);
     if (r->options->require_queue && dequeued < 1)

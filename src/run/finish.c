@@ -68,8 +68,7 @@ static struct verdict ended (struct run *r)
 static struct verdict judge (struct run *r)
 {
     enum stop_reason why = stop_get (&r->stop);
-    /* a run that was stopped, unless it had ended by itself before anybody could stop it */
-    if (why != STOP_NONE && !(r->ended && why == STOP_SIGNAL && !r->end.signaled && r->end.code == 0))
+    if (why != STOP_NONE && !r->by_itself)
         return stopped (r, why);
     if (r->failed_at)
         return (struct verdict){ "tasks.failed",
@@ -151,6 +150,7 @@ int run_finish (struct run *r)
     if (r->child.pid < 0) /* nothing was started: the journal says why all the same */
         run_journal (r, (struct journal_entry){
                             .stage = "exited", .has_exit = true, .exit_code = v.code, .message = v.reason });
+    clerk_flush (r->clerk);
     flush (r);
     const char *reported = r->task ? report (r, &v) : "none";
     guard_stop (r->guard);
@@ -163,6 +163,7 @@ int run_finish (struct run *r)
     if (reported)
         run_journal (
             r, (struct journal_entry){ .stage = "reported", .reported = reported, .message = v.reason });
+    clerk_flush (r->clerk);
     clean_up (r, reported && (!r->spool || spool_waiting (r->spool) <= 0));
     console_destroy (r->helper);
     console_destroy (r->console);

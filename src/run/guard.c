@@ -12,7 +12,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { RESETS_SEEN = 2 }; /* "created" must be seen so often: a reset may be followed by an enqueue */
+enum {
+    REPORT_MS = 30000,
+    RESETS_SEEN = 2
+}; /* "created" must be seen so often: a reset may be followed by an enqueue */
 
 struct guard {
     struct client *client;
@@ -126,6 +129,32 @@ static void ping (struct guard *g)
         return;
 }
 
+/* A run without a daemon is a worker of its own, as long as it lasts. */
+static void report_worker (struct guard *g)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct str s = { .arena = a };
+    struct text ignored;
+    str_puts (&s, "{\"worker\":");
+    json_put_string (&s, g->o.worker);
+    str_addf (&s, ",\"task\":\"%s\",\"queues\":[],\"timestamp\":%lld}", g->o.task, (long long)clock_now ());
+    if (call (g, a, "workers.status_report", s.p, &ignored) < 0)
+        return;
+}
+
+static void forget_worker (struct guard *g)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct str s = { .arena = a };
+    struct text ignored;
+    str_puts (&s, "{\"worker\":");
+    json_put_string (&s, g->o.worker);
+    str_puts (&s, "}");
+    client_set_abort (g->client, 0);
+    if (call (g, a, "workers.unregister", s.p, &ignored) < 0)
+        return;
+}
+
 /* The SDK reports the same scalars when the script uses it: then we keep silent for good. */
 static bool task_reports_itself (struct guard *g, struct arena *a)
 {
@@ -164,7 +193,9 @@ static void report_load (struct guard *g, int64_t now)
 static void *guard_main (void *arg)
 {
     struct guard *g = arg;
-    int64_t pinged = clock_monotonic ();
+    int64_t pinged = clock_monotonic (), told = pinged;
+    if (g->o.worker_report)
+        report_worker (g);
     while (!pause_for (g, g->o.poll_ms)) {
         int64_t now = clock_monotonic (), running = atomic_load (&g->running);
         if (stop_get (g->stop) == STOP_NONE)
@@ -173,11 +204,17 @@ static void *guard_main (void *arg)
             ping (g);
             pinged = now;
         }
+        if (g->o.worker_report && now - told >= REPORT_MS) {
+            report_worker (g);
+            told = now;
+        }
         /* the SDK's own report comes after 30 s at the earliest: we wait twice as long before the first */
         int64_t due = g->reported ? g->reported + g->o.monitor_ms : running + 2 * g->o.monitor_ms;
         if (g->o.monitor_ms && running && !g->silent && now >= due)
             report_load (g, now);
     }
+    if (g->o.worker_report)
+        forget_worker (g);
     return NULL;
 }
 

@@ -14,6 +14,7 @@ struct guard_options {
     int64_t monitor_ms;      /* pause between two reports of load, 0 = none */
     const char *disk;        /* whose free space is reported */
     const char *worker;
+    bool worker_report; /* nobody else reports this worker: do it (a run without a daemon) */
 };
 
 /* Copies the options. What it finds goes to `stop`. */

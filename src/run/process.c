@@ -225,8 +225,8 @@ int station_watch (struct run *r, struct error *err)
 {
     (void)err;
     int64_t grace = (int64_t)(1000 * r->conf->agent.grace_sec);
-    bool by_itself = wait_output (r, INT64_MAX, r->stop.fd);
-    if (!by_itself) {
+    r->by_itself = wait_output (r, INT64_MAX, r->stop.fd);
+    if (!r->by_itself) {
         enum stop_reason reason = stop_get (&r->stop);
         run_notice (r, "ERROR", "%s (%d) %s", stop_words[reason].text, (int)reason, stop_words[reason].name);
     }

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "client/client.h"
 #include "io/spawn.h"
+#include "run/clerk.h"
 #include "run/console.h"
 #include "run/descend.h"
 #include "run/env.h"
@@ -27,6 +28,7 @@ struct run {
     bool rank0;   /* this process speaks for the task (the first of a group of machines) */
 
     struct stop stop;
+    struct clerk *clerk;
     struct spool *spool;
     struct ship *ship;
     struct guard *guard;
@@ -55,6 +57,7 @@ struct run {
     struct child child;
     int pipe; /* our end of the task's output, -1 = none */
     bool ended;
+    bool by_itself; /* it ended before anybody wanted it to */
     struct spawn_end end;
     bool out_of_memory;
 

@@ -53,10 +53,7 @@ void run_notice (struct run *r, const char *level, const char *fmt, ...)
 
 void run_journal (struct run *r, struct journal_entry e)
 {
-    struct error err;
-    e.t = clock_now ();
-    if (journal_append (r->journal, &e, &err) < 0)
-        log_error ("run", "journal: %s", err.text);
+    clerk_note (r->clerk, &e);
 }
 
 int run_call (struct run *r, const char *call, const char *body, struct text *ret, struct error *err)
@@ -95,7 +92,9 @@ static int open_folder (struct run *r, struct error *err)
     r->journal = path_join (r->arena, r->folder, "journal");
     r->cache = home_cache (r->arena);
     setenv (JOURNAL_RUN_ID, r->id, 1);
-    return folder_make (r->folder, 0700, err);
+    if (folder_make (r->folder, 0700, err) < 0)
+        return -1;
+    return clerk_start (r->journal, &r->clerk, err);
 }
 
 static void identify (struct run *r)
@@ -135,7 +134,8 @@ static int watch_server (struct run *r, struct error *err)
                                .callback_max_ms = (int64_t)(1000 * c->abort_callback_max),
                                .monitor_ms = 30000,
                                .disk = c->disk_use_path && c->disk_use_path[0] ? c->disk_use_path : "/",
-                               .worker = r->worker };
+                               .worker = r->worker,
+                               .worker_report = !r->claimed };
     if (r->options->quiet)
         return 0;
     return guard_start (r->client, &o, &r->stop, &r->guard, err);
@@ -146,23 +146,26 @@ static int run_open (struct run *r, struct error *err)
 {
     struct process_identity self;
     identify (r);
-    if (open_folder (r, err) < 0)
+    if (stop_open (&r->stop, err) < 0 ||
+        open_folder (r, err) < 0) /* threads come after the signals are blocked */
         return -1;
     if (r->claimed && getsid (0) != getpid ())
         setsid ();
     prctl (PR_SET_CHILD_SUBREAPER, 1);
-    if (stop_open (&r->stop, err) < 0 || client_create (r->conf, &r->client, err) < 0)
+    if (client_create (r->conf, &r->client, err) < 0)
         return -1;
     client_set_worker (r->client, r->worker);
     client_set_patience (r->client, CLIENT_PATIENT);
     client_set_abort (r->client, r->stop.now_fd);
-    if (process_identify (getpid (), &self))
+    if (process_identify (getpid (), &self)) {
         run_journal (r, (struct journal_entry){ .stage = "supervisor",
                                                 .task = r->options->task,
                                                 .run = r->id,
                                                 .server = client_server (r->client),
                                                 .worker = r->worker,
                                                 .process = self });
+        clerk_flush (r->clerk); /* before anything else happens, somebody must be able to find us */
+    }
     return 0;
 }
 
@@ -227,6 +230,7 @@ int run_execute (const struct run_options *o)
         walk (r);
         code = run_finish (r);
     }
+    clerk_stop (r->clerk);
     client_destroy (r->client);
     stop_close (&r->stop);
     arena_destroy (a);
