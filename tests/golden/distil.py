@@ -78,7 +78,7 @@ class Names:
                 for i, v in enumerate(value):
                     walk(v, place + [i])
             elif isinstance(value, str) and value not in self.known and value not in FIXED:
-                scroll = place[-1] == "scroll_id"
+                scroll = place[-1:] == ["scroll_id"]
                 if scroll or ID.fullmatch(value):
                     name = f"{'scroll' if scroll else 'id'}{len(self.known) + 1}"
                     self.known[value] = name
@@ -121,7 +121,7 @@ def distil(record, names, shapes):
         out["query"] = record["query"]
     if record["service"] == "files":
         out["service"] = "files"
-    if "authorization" in headers:
+    if headers.get("authorization", "").strip():
         out["auth"] = headers["authorization"].split()[0].lower()
     out["headers"] = {k: headers[k] for k in HEADERS if k in headers and not headers[k].startswith("multipart")}
     kind, value = body_of(record)
