@@ -5,7 +5,7 @@
  * is written to FOLDER/refused and left out. */
 #pragma once
 #include "client/client.h"
-#include "run/spool.h"
+#include "client/spool.h"
 
 struct ship;
 
