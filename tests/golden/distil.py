@@ -23,7 +23,7 @@ import sys
 OUT = pathlib.Path(__file__).resolve().parent
 # Played in this order; 01p was recorded on a server of its own, after the same program had run there once.
 NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "05-trains-sdk",
-         "01p-sdk-post-method"]
+         "06-dataset", "07b-hpo-base", "01p-sdk-post-method"]
 ID = re.compile(r"[0-9a-f]{32}")
 FIXED = {"d1bd92a3b039400cbafc60a7a5b1e52b"}  # the default company: the same everywhere
 HEADERS = ("x-clearml-worker", "x-trains-worker", "x-clearml-client", "x-trains-client", "content-type")
@@ -129,6 +129,8 @@ def distil(record, names, shapes):
         out[kind] = value
     out = json.loads(names.replace(json.dumps(out)))
     out["status"] = record["status"]
+    if record["service"] == "files" and record["method"] == "GET":
+        return out  # what was uploaded, which is not kept here
     try:
         answer = json.loads(record["resp_body"])
     except (TypeError, ValueError):
