@@ -304,17 +304,19 @@ static void *taker_main (void *arg)
 
     for (;;) {
         struct slot *slot;
+        bool stop;
 
         pthread_mutex_lock (&t->lock);
         while (!t->wanted && !t->stop)
             pthread_cond_wait (&t->bell, &t->lock);
         slot = t->wanted;
         t->wanted = NULL;
-        if (!slot || t->stop) {
-            pthread_mutex_unlock (&t->lock);
-            return NULL;
-        }
+        stop = t->stop;
         pthread_mutex_unlock (&t->lock);
+        if (stop && slot)
+            post (g, slot, NULL); /* the loop waits for a word about each slot it asked for */
+        if (stop)
+            return NULL;
         look_for (g, slot);
     }
 }

@@ -6,7 +6,6 @@
 #include "base/journal.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "client/spool.h"
 
 #include <errno.h>
 #include <string.h>
@@ -112,37 +111,6 @@ static void final_status (struct job *j, const char **ret_call, const char **ret
     }
 }
 
-/* Console lines that the supervisor had on disk and could not send any more. False: the server is away. */
-static bool send_rest (struct agent *g, struct job *j)
-{
-    struct spool_options o = {
-        .folder = j->folder, .task = j->task, .worker = j->worker, .run = path_base (j->folder)
-    };
-    struct spool *s;
-    struct error err;
-    struct str lines = { .arena = j->arena };
-    struct text data;
-    bool sent = true;
-
-    if (spool_open (&o, &s, &err) < 0)
-        return true;
-    while (sent && spool_next (s, 512 << 10, &lines)) {
-        struct client_request q = {
-            .call = "events.add_batch", .version = VERSION, .body = str_text (&lines), .batch = true
-        };
-
-        if (client_send (g->courier.client, j->arena, &q, &data, &err) < 0) {
-            log_warn ("agent", "console of task %s: %s", j->task, err.text);
-            sent = err.code >= 10000; /* refused: left out */
-        }
-        if (sent)
-            spool_done (s, lines.n);
-        str_reset (&lines);
-    }
-    spool_close (s);
-    return sent;
-}
-
 static void do_lost (struct agent *g, struct job *j)
 {
     struct str body = { .arena = j->arena };
@@ -153,8 +121,6 @@ static void do_lost (struct agent *g, struct job *j)
 
     if (there < 0)
         return; /* the run's folder stays: told at the next start */
-    if (!send_rest (g, j))
-        return;
     if (there) {
         final_status (j, &name, &reason);
         send_line (g, j, "ERROR", arena_printf (j->arena, "%s\n", j->text));

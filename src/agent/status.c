@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VERSION = 2015, FIRST_REPORT_MS = 3000, WORKER_TIMEOUT_S = 600, END_MS = 8000, STACK = 256 << 10 };
+enum { VERSION = 2015, FIRST_REPORT_MS = 3000, WORKER_TIMEOUT_S = 600, END_MS = 5000, STACK = 256 << 10 };
 
 /* -- calls about workers ---------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* descend_test.c - real processes that ignore TERM, fork twice, leave the session, and fork on and on. */
-#include "io/folder_test.h"
 #include "run/descend.h"
+#include "run/folder_test.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* env_test.c - real environments from packages that stand in a folder here: no index is asked. uv is used when it is
  * on this machine (and TEST_INSTALLER is not pip), else pip. One entry for two runs, one build for two at once, a run that installs for itself,
  * local packages, an entry that was changed, the store's limits. */
-#include "io/folder_test.h"
 #include "run/env.h"
+#include "run/folder_test.h"
 #include "run/tree.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* patch_test.c - diffs that real git makes, and those that other hands made of them, applied to real trees. */
-#include "io/folder_test.h"
+#include "run/folder_test.h"
 #include "run/patch.h"
 
 #include <string.h>

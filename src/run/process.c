@@ -194,8 +194,10 @@ static void end_all (struct run *r, int64_t grace_ms)
         poll (p, 3, 50);
         if (p[0].revents)
             read_output (r);
-        if (p[1].revents)
+        if (p[1].revents) {
             child_ended (r);
+            descendants_signal (getpid (), SIGTERM); /* what cut itself loose has not heard it yet */
+        }
         reap (r);
     }
     cgroup_kill (&r->cgroup);

@@ -1,6 +1,6 @@
 /* repo_test.c - real git on local remotes: commits, tags, branches, HEAD, pull requests, submodules, what a former
  * task left behind, leases, hooks that must not run, and what is said of a commit that is not there. */
-#include "io/folder_test.h"
+#include "run/folder_test.h"
 #include "run/repo.h"
 
 #include <errno.h>

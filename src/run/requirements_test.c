@@ -1,5 +1,5 @@
 /* requirements_test.c - the kinds of lines, files by -r, references to files that are not there, what is shown. */
-#include "io/folder_test.h"
+#include "run/folder_test.h"
 #include "run/requirements.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* script_test.c - every form of an entry point, and the words a shell would make of a line. */
-#include "io/folder_test.h"
+#include "run/folder_test.h"
 #include "run/script.h"
 #include "run/words.h"
 

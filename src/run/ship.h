@@ -5,7 +5,7 @@
  * is written to FOLDER/refused and left out. */
 #pragma once
 #include "client/client.h"
-#include "client/spool.h"
+#include "run/spool.h"
 
 struct ship;
 

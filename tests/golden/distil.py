@@ -23,7 +23,7 @@ import sys
 OUT = pathlib.Path(__file__).resolve().parent
 # Played in this order; 01p was recorded on a server of its own, after the same program had run there once.
 NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "05-trains-sdk",
-         "06-dataset", "07b-hpo-base", "01p-sdk-post-method"]
+         "01p-sdk-post-method"]
 ID = re.compile(r"[0-9a-f]{32}")
 FIXED = {"d1bd92a3b039400cbafc60a7a5b1e52b"}  # the default company: the same everywhere
 HEADERS = ("x-clearml-worker", "x-trains-worker", "x-clearml-client", "x-trains-client", "content-type")
@@ -78,7 +78,7 @@ class Names:
                 for i, v in enumerate(value):
                     walk(v, place + [i])
             elif isinstance(value, str) and value not in self.known and value not in FIXED:
-                scroll = place[-1:] == ["scroll_id"]
+                scroll = place[-1] == "scroll_id"
                 if scroll or ID.fullmatch(value):
                     name = f"{'scroll' if scroll else 'id'}{len(self.known) + 1}"
                     self.known[value] = name
@@ -121,7 +121,7 @@ def distil(record, names, shapes):
         out["query"] = record["query"]
     if record["service"] == "files":
         out["service"] = "files"
-    if headers.get("authorization", "").strip():
+    if "authorization" in headers:
         out["auth"] = headers["authorization"].split()[0].lower()
     out["headers"] = {k: headers[k] for k in HEADERS if k in headers and not headers[k].startswith("multipart")}
     kind, value = body_of(record)
@@ -129,8 +129,6 @@ def distil(record, names, shapes):
         out[kind] = value
     out = json.loads(names.replace(json.dumps(out)))
     out["status"] = record["status"]
-    if record["service"] == "files" and record["method"] == "GET":
-        return out  # what was uploaded, which is not kept here
     try:
         answer = json.loads(record["resp_body"])
     except (TypeError, ValueError):

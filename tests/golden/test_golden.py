@@ -14,8 +14,7 @@ import pytest
 from differences import DIFFERENCES
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "05-trains-sdk",
-         "06-dataset", "07b-hpo-base"]
+NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "05-trains-sdk"]
 NAME = re.compile(r"\{\{(\w+)\}\}")
 EXTRA = "not in the recording"
 

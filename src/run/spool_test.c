@@ -1,7 +1,7 @@
 /* spool_test.c - lines in, events out: order, sending again, going on after a crash, segments, the limit. */
 #include "base/json.h"
-#include "client/spool.h"
-#include "io/folder_test.h"
+#include "run/folder_test.h"
+#include "run/spool.h"
 
 #include <stdio.h>
 #include <string.h>

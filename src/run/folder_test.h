@@ -1,4 +1,4 @@
-/* folder_test.h - for unit tests: a temporary folder, files in it, and shell lines that must work. */
+/* folder_test.h - for the unit tests of this room: a temporary folder, files in it, and shell lines that must work. */
 #pragma once
 #include "base/unit.h"
 // unit.h first

@@ -1,5 +1,5 @@
 /* spool.c - see spool.h. */
-#include "client/spool.h"
+#include "run/spool.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json.h"
