@@ -102,14 +102,23 @@ UPDATE task SET status_message = ?2 WHERE n = ?1;
 -- name: task_set_project
 UPDATE task SET project = ?2 WHERE n = ?1;
 
+-- A sign of life revives a run that was taken for dead (task_ping, task_touch_events).
 -- name: task_ping
 UPDATE task SET last_update = ?3, last_change = ?3, last_changed_by = ?4,
+       status = CASE WHEN status_reason = 'Forced stop (non-responsive)' AND status = 'stopped' THEN 'in_progress'
+                     ELSE status END,
+       status_reason = CASE WHEN status_reason = 'Forced stop (non-responsive)' THEN '' ELSE status_reason END,
+       status_message = CASE WHEN status_message = 'Forced stop (non-responsive)' THEN '' ELSE status_message END,
        active_duration = CASE WHEN status = 'in_progress' AND started IS NOT NULL THEN (?3 - started) / 1000
                               ELSE active_duration END
 WHERE id = ?1 AND company = ?2;
 
 -- name: task_touch_events
 UPDATE task SET last_update = ?3, last_change = ?3, last_iteration = max(last_iteration, ?4),
+       status = CASE WHEN status_reason = 'Forced stop (non-responsive)' AND status = 'stopped' THEN 'in_progress'
+                     ELSE status END,
+       status_reason = CASE WHEN status_reason = 'Forced stop (non-responsive)' THEN '' ELSE status_reason END,
+       status_message = CASE WHEN status_message = 'Forced stop (non-responsive)' THEN '' ELSE status_message END,
        active_duration = CASE WHEN status = 'in_progress' AND started IS NOT NULL THEN (?3 - started) / 1000
                               ELSE active_duration END
 WHERE id = ?1 AND company = ?2;

@@ -42,6 +42,7 @@ CREATE INDEX task_project_updated ON task (company, project, last_update);
 CREATE INDEX task_project_created ON task (company, project, created);
 CREATE INDEX task_project_name ON task (company, project, name);
 CREATE INDEX task_counts ON task (company, project, archived, status, hidden, started, completed);
+CREATE INDEX task_running ON task (last_update) WHERE status = 'in_progress';
 CREATE INDEX task_parent ON task (parent) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX task_claim ON task (claim) WHERE claim IS NOT NULL;
 

@@ -132,6 +132,15 @@ int models_set_ready (struct call *c, const struct models_set_ready_in *in, stru
 }
 
 /* -- delete */
+
+/* Weights on our own file server go too, after the commit. */
+static void delete_file (struct call *c, const struct model *m)
+{
+    const char *files = c->facts ? c->facts->files_url : NULL;
+    if (files && m->uri && !strncmp (m->uri, files, strlen (files)))
+        call_after_commit (c, EFFECT_FILES_DELETE, m->uri, m->company, 0);
+}
+
 int models_delete (struct call *c, const struct models_delete_in *in, struct models_delete_out *out,
                    struct error *err)
 {
@@ -141,6 +150,8 @@ int models_delete (struct call *c, const struct models_delete_in *in, struct mod
         return -1;
     out->deleted = out->has.deleted = true;
     out->url = m.uri;
+    if (in->delete_external_artifacts)
+        delete_file (c, &m);
     return 0;
 }
 
@@ -193,6 +204,8 @@ static int delete_item (struct call *c, const char *id, const void *arg, struct 
     struct model m;
     if (model_read (c, id, false, &m, err) < 0 || model_delete (c, id, in->force, NULL, err) < 0)
         return -1;
+    if (in->delete_external_artifacts)
+        delete_file (c, &m);
     str_puts (item, ",\"deleted\":true");
     fields_str (item, "url", m.uri);
     return 0;

@@ -100,13 +100,14 @@ static int each_id (struct call *c, const struct sql *sql, const char *project,
 }
 
 struct urls {
+    bool keep_files;
     struct str models, artifacts;
 };
 
 static int delete_task (struct call *c, const char *id, void *arg, struct error *err)
 {
     struct urls *u = arg;
-    return task_delete_with_project (c, id, &u->models, &u->artifacts, err);
+    return task_delete_with_project (c, id, u->keep_files, &u->models, &u->artifacts, err);
 }
 
 static int delete_model (struct call *c, const char *id, void *arg, struct error *err)
@@ -115,10 +116,10 @@ static int delete_model (struct call *c, const char *id, void *arg, struct error
     return model_delete (c, id, true, &u->models, err);
 }
 
-static int delete_contents (struct call *c, const char *id, struct projects_delete_out *out,
+static int delete_contents (struct call *c, const char *id, bool keep_files, struct projects_delete_out *out,
                             struct error *err)
 {
-    struct urls u = { { .arena = c->arena }, { .arena = c->arena } };
+    struct urls u = { keep_files, { .arena = c->arena }, { .arena = c->arena } };
     if (each_id (c, &sql_project_tasks_of, id, delete_task, &u, &out->deleted_tasks, err) < 0 ||
         each_id (c, &sql_project_models_of, id, delete_model, &u, &out->deleted_models, err) < 0)
         return -1;
@@ -139,7 +140,7 @@ int projects_delete (struct call *c, const struct projects_delete_in *in, struct
         return -1;
     out->urls = TEXT ("null");
     if (in->delete_contents) {
-        if (delete_contents (c, p.id, out, err) < 0)
+        if (delete_contents (c, p.id, !in->delete_external_artifacts, out, err) < 0)
             return -1;
     } else {
         out->disassociated_tasks = h.tasks + h.reports;

@@ -144,6 +144,7 @@ int tasks_reset (struct call *c, const struct tasks_reset_in *in, struct tasks_r
         .clear_all = in->clear_all,
         .urls = in->return_file_urls,
         .keep_models = in->has.delete_output_models && !in->delete_output_models,
+        .keep_files = !in->delete_external_artifacts,
     };
     if (task_reset_one (c, in->task, &how, &r, err) < 0)
         return -1;
@@ -162,8 +163,12 @@ int tasks_delete (struct call *c, const struct tasks_delete_in *in, struct tasks
 {
     struct task_removed r;
     bool keep = in->has.delete_output_models && !in->delete_output_models;
-    if (task_delete_one (c, in->task, in->force, in->return_file_urls, keep, in->include_pipeline_steps, &r,
-                         err) < 0)
+    struct task_delete how = { .force = in->force,
+                               .urls = in->return_file_urls,
+                               .keep_models = keep,
+                               .keep_files = !in->delete_external_artifacts,
+                               .steps = in->include_pipeline_steps };
+    if (task_delete_one (c, in->task, &how, &r, err) < 0)
         return -1;
     out->deleted = true;
     out->updated_children = r.updated_children;
@@ -251,7 +256,8 @@ static int reset_item (struct call *c, const char *id, const void *arg, struct s
     struct task_reset how = { .force = in->force,
                               .clear_all = in->clear_all,
                               .urls = in->return_file_urls,
-                              .keep_models = in->has.delete_output_models && !in->delete_output_models };
+                              .keep_models = in->has.delete_output_models && !in->delete_output_models,
+                              .keep_files = !in->delete_external_artifacts };
     if (task_reset_one (c, id, &how, &r, err) < 0)
         return -1;
     str_addf (item, ",\"dequeued\":%s,\"deleted_models\":%lld", r.dequeued ? "true" : "false",
@@ -265,9 +271,12 @@ static int delete_item (struct call *c, const char *id, const void *arg, struct 
 {
     const struct tasks_delete_many_in *in = arg;
     struct task_removed r;
-    if (task_delete_one (c, id, in->force, in->return_file_urls,
-                         in->has.delete_output_models && !in->delete_output_models,
-                         in->include_pipeline_steps, &r, err) < 0)
+    struct task_delete how = { .force = in->force,
+                               .urls = in->return_file_urls,
+                               .keep_models = in->has.delete_output_models && !in->delete_output_models,
+                               .keep_files = !in->delete_external_artifacts,
+                               .steps = in->include_pipeline_steps };
+    if (task_delete_one (c, id, &how, &r, err) < 0)
         return -1;
     str_addf (item,
               ",\"deleted\":true,\"updated_children\":%lld,\"updated_models\":%lld,\"deleted_models\":%lld",

@@ -6,7 +6,7 @@
 #include "services/tasks/task.h"
 
 /* Uris of the artifacts the task itself made. */
-static void artifact_urls (struct call *c, struct text execution, struct str *out)
+static void artifact_urls (struct text execution, struct str *out)
 {
     str_putc (out, '[');
     struct json_iter it = json_iter (json_get (execution, "artifacts"));
@@ -19,7 +19,6 @@ static void artifact_urls (struct call *c, struct text execution, struct str *ou
         str_add_text (out, uri);
     }
     str_putc (out, ']');
-    (void)c;
 }
 
 static struct text urls_of (struct call *c, struct text execution, const struct models_of_task *models)
@@ -28,9 +27,37 @@ static struct text urls_of (struct call *c, struct text execution, const struct 
     str_puts (&s, "{\"model_urls\":");
     str_add_text (&s, models->urls.n ? str_text (&models->urls) : TEXT ("[]"));
     str_puts (&s, ",\"artifact_urls\":");
-    artifact_urls (c, execution, &s);
+    artifact_urls (execution, &s);
     str_puts (&s, ",\"event_urls\":[]}");
     return str_text (&s);
+}
+
+/* -- files: those on our own file server, and those under a path that carries the task's id, go with it after the commit
+ */
+static void delete_listed (struct call *c, const struct task_facts *t, struct text list)
+{
+    size_t n = c->facts && c->facts->files_url ? strlen (c->facts->files_url) : 0;
+    struct json_iter it = json_iter (list);
+    while (json_next (&it)) {
+        const char *url = json_string (c->arena, it.value);
+        bool web = url && (!strncmp (url, "http://", 7) || !strncmp (url, "https://", 8));
+        if (web && ((n && !strncmp (url, c->facts->files_url, n)) || strstr (url, t->id)))
+            call_after_commit (c, EFFECT_FILES_DELETE, url, t->company, 0);
+    }
+}
+
+/* Called while the events are still there. */
+static int delete_files (struct call *c, const struct task_facts *t, struct text execution,
+                         const struct models_of_task *models, struct error *err)
+{
+    struct str artifacts = { .arena = c->arena }, events = { .arena = c->arena };
+    artifact_urls (execution, &artifacts);
+    if (events_urls (c->db, c->arena, t->company, t->id, &events, err) < 0)
+        return -1;
+    delete_listed (c, t, str_text (&artifacts));
+    delete_listed (c, t, str_text (&models->urls));
+    delete_listed (c, t, str_text (&events));
+    return 0;
 }
 
 /* Without force nothing published may hang on it. */
@@ -97,6 +124,7 @@ int task_reset_one (struct call *c, const char *id, const struct task_reset *how
         return -1;
     int64_t removed = queue_remove_everywhere (c, t.id, NULL, err);
     if (removed < 0 || models_release (c, t.id, false, how->keep_models, &models, err) < 0 ||
+        (!how->keep_files && delete_files (c, &t, d.execution, &models, err) < 0) ||
         reset_docs (c, &t, &d, how->clear_all, err) < 0 ||
         db_exec (c->db, &sql_task_reset_row, err, V_INT (t.n)) < 0 ||
         db_exec (c->db, &sql_task_stages_drop, err, V_INT (t.n)) < 0 ||
@@ -114,7 +142,8 @@ int task_reset_one (struct call *c, const char *id, const struct task_reset *how
 }
 
 /* -- delete */
-static int delete_steps (struct call *c, const struct task_facts *t, bool keep_models, struct error *err)
+static int delete_steps (struct call *c, const struct task_facts *t, const struct task_delete *how,
+                         struct error *err)
 {
     struct id_list steps;
     struct value v[2] = { V_STR (t->id), V_STR (c->who.company) };
@@ -122,7 +151,10 @@ static int delete_steps (struct call *c, const struct task_facts *t, bool keep_m
         return -1;
     for (size_t i = 0; i < steps.n; i++) {
         struct task_removed ignored;
-        if (task_delete_one (c, steps.v[i], true, false, keep_models, false, &ignored, err) < 0)
+        struct task_delete step = { .force = true,
+                                    .keep_models = how->keep_models,
+                                    .keep_files = how->keep_files };
+        if (task_delete_one (c, steps.v[i], &step, &ignored, err) < 0)
             return -1;
     }
     return 0;
@@ -138,28 +170,29 @@ static int drop_rows (struct call *c, int64_t n, struct error *err)
     return 0;
 }
 
-int task_delete_one (struct call *c, const char *id, bool force, bool urls, bool keep_models, bool steps,
-                     struct task_removed *ret, struct error *err)
+int task_delete_one (struct call *c, const char *id, const struct task_delete *how, struct task_removed *ret,
+                     struct error *err)
 {
     struct task_facts t;
     struct task_doc d;
     enum task_status from;
     struct models_of_task models = { .urls = { .arena = c->arena } };
     if (task_facts_of (c, id, false, &t, &from, err) < 0 ||
-        task_guard_check (GUARD_DELETE, from, t.archived, force, err) < 0 ||
-        (!force && check_published (c, &t, err) < 0) || task_doc_read (c, t.n, &d, err) < 0)
+        task_guard_check (GUARD_DELETE, from, t.archived, how->force, err) < 0 ||
+        (!how->force && check_published (c, &t, err) < 0) || task_doc_read (c, t.n, &d, err) < 0)
         return -1;
-    if (steps && !strcmp (t.type, "controller") && delete_steps (c, &t, keep_models, err) < 0)
+    if (how->steps && !strcmp (t.type, "controller") && delete_steps (c, &t, how, err) < 0)
         return -1;
     int64_t children = db_exec (c->db, &sql_task_orphan_children, err, V_STR (t.id));
     if (children < 0 || queue_remove_everywhere (c, t.id, NULL, err) < 0 ||
-        models_release (c, t.id, true, keep_models, &models, err) < 0 || drop_rows (c, t.n, err) < 0 ||
-        events_retire (c->db, t.company, t.id, err) < 0)
+        models_release (c, t.id, true, how->keep_models, &models, err) < 0 ||
+        (!how->keep_files && delete_files (c, &t, d.execution, &models, err) < 0) ||
+        drop_rows (c, t.n, err) < 0 || events_retire (c->db, t.company, t.id, err) < 0)
         return -1;
     call_ring (c, -1, "task/%s", t.id);
     call_after_commit (c, EFFECT_SWEEP, NULL, NULL, 0);
     *ret = (struct task_removed){
-        .urls = urls ? urls_of (c, d.execution, &models) : (struct text){ 0 },
+        .urls = how->urls ? urls_of (c, d.execution, &models) : (struct text){ 0 },
         .updated_children = children,
         .deleted_models = models.deleted,
         .updated_models = models.updated,
@@ -223,11 +256,12 @@ static void join (struct str *to, struct text list)
     }
 }
 
-int task_delete_with_project (struct call *c, const char *id, struct str *models, struct str *artifacts,
-                              struct error *err)
+int task_delete_with_project (struct call *c, const char *id, bool keep_files, struct str *models,
+                              struct str *artifacts, struct error *err)
 {
     struct task_removed r;
-    if (task_delete_one (c, id, true, true, false, false, &r, err) < 0)
+    struct task_delete how = { .force = true, .urls = true, .keep_files = keep_files };
+    if (task_delete_one (c, id, &how, &r, err) < 0)
         return -1;
     join (models, json_get (r.urls, "model_urls"));
     join (artifacts, json_get (r.urls, "artifact_urls"));

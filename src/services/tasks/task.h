@@ -111,7 +111,7 @@ int task_dequeue_one (struct call *c, const char *id, const char *new_status, bo
 
 /* -- remove.c */
 struct task_reset {
-    bool force, clear_all, urls, keep_models;
+    bool force, clear_all, urls, keep_models, keep_files; /* urls: tell them */
     const char *reason, *message;
 };
 struct task_removed {
@@ -120,8 +120,11 @@ struct task_removed {
 };
 int task_reset_one (struct call *c, const char *id, const struct task_reset *how, struct task_removed *ret,
                     struct error *err) warn_unused;
-int task_delete_one (struct call *c, const char *id, bool force, bool urls, bool keep_models, bool steps,
-                     struct task_removed *ret, struct error *err) warn_unused;
+struct task_delete {
+    bool force, urls, keep_models, keep_files, steps; /* urls: tell them */
+};
+int task_delete_one (struct call *c, const char *id, const struct task_delete *how, struct task_removed *ret,
+                     struct error *err) warn_unused;
 int task_archive_one (struct call *c, const char *id, bool archive, const char *reason, const char *message,
                       bool steps, struct error *err) warn_unused;
 

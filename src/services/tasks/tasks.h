@@ -77,8 +77,8 @@ int tasks_move_project (struct call *c, const char *from, const char *to, struct
 
 /* A task goes with its project, whatever its status. Urls of its models and artifacts join the lists (JSON strings
  * without brackets). */
-int task_delete_with_project (struct call *c, const char *id, struct str *models, struct str *artifacts,
-                              struct error *err) warn_unused;
+int task_delete_with_project (struct call *c, const char *id, bool keep_files, struct str *models,
+                              struct str *artifacts, struct error *err) warn_unused;
 
 /* Tasks that claim to run but have been silent for `silent_ms`: forced to stopped. Called by the server every so
  * often, inside a write. *ret: how many. */

@@ -1,0 +1,220 @@
+/* tasks_test.c - tasks on a real store, where a clock must be turned or another service's part played: silent runs,
+ * runs that come back, claims, queues that go. */
+#include "base/unit.h"
+
+#include "api/tasks.api.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "services/queues/queues.h"
+#include "services/tasks/task.h"
+#include "store/migrate.h"
+#include "store/sqlite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char folder[] = "/tmp/tasks_test.XXXXXX";
+static struct db *db;
+
+enum { HOUR = 3600 * 1000 };
+static const int64_t T0 = 1700000000000;
+
+static void in_write (void (*fn) (struct call *c))
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct error err = { 0 };
+    static const struct server_facts facts = { .files_url = "http://files.example:8081" };
+    struct call c = { .arena = a,
+                      .db = db,
+                      .facts = &facts,
+                      .who = { "c", "Company", "u", "User", "root", NULL, NULL, 0 },
+                      .version = 2034,
+                      .now = T0,
+                      .now_us = T0 * 1000 };
+    c.body = TEXT ("{}");
+    assert_int_equal (db_step (db, STEP_BEGIN, &err), 0);
+    fn (&c);
+    assert_int_equal (db_step (db, STEP_ROLLBACK, &err), 0);
+}
+
+#define ok(expr)                                                                                             \
+    do {                                                                                                     \
+        struct error err = { 0 };                                                                            \
+        if ((expr) < 0)                                                                                      \
+            fail_msg (#expr ": %s", err.text);                                                               \
+    } while (0)
+
+static const char *new_task (struct call *c)
+{
+    struct tasks_create_in in = { .name = "a task", .type = "training" };
+    struct tasks_create_out out = { 0 };
+    ok (tasks_create (c, &in, &out, &err));
+    return out.id;
+}
+
+static struct task_facts facts_of (struct call *c, const char *task)
+{
+    struct task_facts t = { 0 };
+    ok (task_facts (c, task, false, &t, &err));
+    return t;
+}
+
+static void start (struct call *c, const char *task)
+{
+    struct tasks_started_in in = { .task = task };
+    struct tasks_started_out out = { 0 };
+    ok (tasks_started (c, &in, &out, &err));
+}
+
+static void silent (struct call *c)
+{
+    const char *quiet = new_task (c), *busy = new_task (c), *draft = new_task (c);
+    int64_t n = 0;
+    start (c, quiet);
+    start (c, busy);
+    c->now += 2 * HOUR;
+    ok (task_touch_from_events (c, busy, 5, &err));
+    ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, 2 * HOUR, &n, &err));
+    assert_int_equal (n, 1);
+    assert_string_equal (facts_of (c, quiet).status, "stopped");
+    assert_string_equal (facts_of (c, busy).status, "in_progress");
+    assert_string_equal (facts_of (c, draft).status, "created");
+    assert_int_equal (facts_of (c, quiet).completed, 0);
+    assert_int_equal (facts_of (c, busy).last_iteration, 5);
+    /* the link is back: it never was dead */
+    ok (task_touch_from_events (c, quiet, 7, &err));
+    assert_string_equal (facts_of (c, quiet).status, "in_progress");
+    assert_int_equal (facts_of (c, quiet).last_iteration, 7);
+    ok (task_touch_from_events (c, quiet, 3, &err));
+    assert_int_equal (facts_of (c, quiet).last_iteration, 7);
+}
+
+static void stopped_by_hand_stays (struct call *c)
+{
+    const char *task = new_task (c);
+    struct tasks_stopped_in in = { .task = task };
+    struct tasks_stopped_out out = { 0 };
+    start (c, task);
+    ok (tasks_stopped (c, &in, &out, &err));
+    ok (task_touch_from_events (c, task, 1, &err));
+    assert_string_equal (facts_of (c, task).status, "stopped");
+}
+
+static void claims (struct call *c)
+{
+    const char *task = new_task (c);
+    struct tasks_enqueue_in in = { .task = task, .queue_name = "gpu queue", .update_execution_queue = true };
+    struct tasks_enqueue_out out = { 0 };
+    struct error why = { 0 };
+    assert_int_equal (task_claim (c, task, "w", NULL, "token-1", &why), -1); /* not queued */
+    assert_int_equal (why.code, ERR_INVALID_TASK_STATUS);
+    ok (tasks_enqueue (c, &in, &out, &err));
+    struct task_facts queued = facts_of (c, task);
+    ok (task_claim (c, task, "w", queued.queue, "token-1", &err));
+    struct task_facts t = facts_of (c, task);
+    assert_string_equal (t.status, "in_progress");
+    assert_string_equal (t.last_worker, "w");
+    assert_string_equal (t.claim, "token-1");
+    assert_int_equal (t.started, T0);
+    assert_string_equal (task_claimed_with (c, "token-1"), task); /* asked again: the same */
+    assert_null (task_claimed_with (c, "token-2"));
+    assert_int_equal (task_claim (c, task, "w2", NULL, "token-2", &why), -1); /* given once */
+    struct task_removed removed;
+    struct task_reset how = { .force = true };
+    ok (task_reset_one (c, task, &how, &removed, &err));
+    assert_null (task_claimed_with (c, "token-1"));
+}
+
+static void queue_goes (struct call *c)
+{
+    const char *task = new_task (c);
+    struct tasks_enqueue_in in = { .task = task,
+                                   .queue_name = "short lived",
+                                   .update_execution_queue = true };
+    struct tasks_enqueue_out out = { 0 };
+    ok (tasks_enqueue (c, &in, &out, &err));
+    ok (task_unqueue (c, task, false, &err));
+    assert_string_equal (facts_of (c, task).status, "created");
+    assert_non_null (facts_of (c, task).queue);
+    ok (task_unqueue (c, task, true, &err));
+    assert_null (facts_of (c, task).queue);
+    ok (task_unqueue (c, "no such task", true, &err));
+    ok (task_queue (c, task, "q", &err));
+    assert_string_equal (facts_of (c, task).enqueue_status, "created");
+}
+
+/* Files under our own server or with the task's id in their path go with it; others stay. */
+static void files_go (struct call *c)
+{
+    const char *task = new_task (c);
+    c->body = text_of (arena_printf (
+        c->arena,
+        "{\"artifacts\":[{\"key\":\"a\",\"type\":\"t\",\"uri\":\"http://files.example:8081/x/a\"},"
+        "{\"key\":\"b\",\"type\":\"t\",\"uri\":\"http://other.example/p/n.%s/artifacts/b\"},"
+        "{\"key\":\"c\",\"type\":\"t\",\"uri\":\"http://other.example/precious\"},"
+        "{\"key\":\"d\",\"type\":\"t\",\"uri\":\"s3://bucket/%s/d\"},"
+        "{\"key\":\"e\",\"type\":\"t\",\"uri\":\"http://files.example:8081/given\",\"mode\":\"input\"}]}",
+        task, task));
+    struct tasks_add_or_update_artifacts_in in = { .task = task };
+    struct tasks_add_or_update_artifacts_out out = { 0 };
+    struct task_removed removed;
+    ok (tasks_add_or_update_artifacts (c, &in, &out, &err));
+    c->effects = NULL;
+    struct task_delete keep = { .keep_files = true, .urls = true }, how = { 0 };
+    struct str gone = { .arena = c->arena };
+    assert_int_equal (db_save (db, &(struct error){ 0 }), 0);
+    ok (task_delete_one (c, task, &keep, &removed, &err));
+    for (struct effect *e = c->effects; e; e = e->next)
+        assert_int_not_equal (e->what, EFFECT_FILES_DELETE);
+    assert_int_equal (json_count (json_get (removed.urls, "artifact_urls")), 4);
+    assert_int_equal (db_undo (db, &(struct error){ 0 }), 0);
+    ok (task_delete_one (c, task, &how, &removed, &err));
+    for (struct effect *e = c->effects; e; e = e->next)
+        if (e->what == EFFECT_FILES_DELETE)
+            str_addf (&gone, "%s ", strrchr (e->key, '/') + 1);
+    assert_string_equal (gone.p, "a b ");
+}
+
+#define T(name)                                                                                              \
+    static void test_##name (void **state)                                                                   \
+    {                                                                                                        \
+        (void)state;                                                                                         \
+        in_write (name);                                                                                     \
+    }
+T (silent)
+T (stopped_by_hand_stays)
+T (claims)
+T (queue_goes)
+T (files_go)
+
+static int set_up (void **state)
+{
+    struct error err = { 0 };
+    char path[64];
+    (void)state;
+    if (!mkdtemp (folder))
+        return -1;
+    snprintf (path, sizeof path, "%s/db", folder);
+    if (db_open (path, CONNECTION_WRITER, true, &db, &err) < 0 || migrate (db, folder, &err) < 0) {
+        print_error ("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int tear_down (void **state)
+{
+    struct error err;
+    (void)state;
+    db_close (db);
+    return folder_remove (folder, &err);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test (test_silent),
+                                        cmocka_unit_test (test_stopped_by_hand_stays),
+                                        cmocka_unit_test (test_claims), cmocka_unit_test (test_queue_goes),
+                                        cmocka_unit_test (test_files_go) };
+    return cmocka_run_group_tests (tests, set_up, tear_down);
+}
