@@ -390,6 +390,7 @@ def test_x_log_pages_by_line(shared_server, task):
     again = s.call("x_events.log", task=task, after=before["next"], limit=2)
     assert [x["text"] for x in again["lines"]] == ["c", "d"]
     assert s.call("x_events.log", task=task, after=got["next"])["lines"] == []
+    assert s.call("x_events.log", task=task, after="", limit=2)["lines"][0]["n"] == 1
     assert s.fails("x_events.log", task=task, after="nonsense") == (400, 12)
     assert s.fails("x_events.log", task=task, after="1-1", before="1-1") == (400, 12)
 

@@ -437,7 +437,7 @@ int x_events_log (struct call *c, const struct x_events_log_in *in, struct x_eve
     if (in->after && in->before)
         return error_set (err, ERR_VALIDATION, "fields after and before: give one of them");
     if (task_facts (c, in->task, true, &facts, err) < 0 || stream_get (c->db, in->task, &s, err) < 0 ||
-        (in->after && read_cursor ("after", in->after, &s, &after, err) < 0) ||
+        (in->after && *in->after && read_cursor ("after", in->after, &s, &after, err) < 0) ||
         (in->before && read_cursor ("before", in->before, &s, &before, err) < 0))
         return -1;
     if (s.id && log_read_lines (c->db, c->arena, s.id, !in->after, in->after ? after + 1 : before, limit, &v,
