@@ -1,8 +1,11 @@
 """Tasks over the wire: the life of a task verb by verb and status by status, its documents, copies, parts, queues, and
 what is left when it goes."""
 import datetime
+import urllib.parse
 
 import pytest
+
+from conftest import wait_for
 
 STATUSES = ["created", "queued", "in_progress", "stopped", "failed", "completed", "closed", "published"]
 # What each verb does to a task of each status: the status after it, or code/subcode when it is refused. Measured.
@@ -447,3 +450,25 @@ def test_unknown_tasks(s):
                  "edit", "enqueue", "clone"):
         assert s.fails(f"tasks.{call}", task="0" * 32)[0] == 400, call
     assert s.call("tasks.ping", task="0" * 32) == {}
+
+
+def test_uploaded_files_go_with_the_task(server):
+    """Three uploaded files, archive, delete: the answer lists three, none is left."""
+    task = make(server)
+    urls = []
+    for i in range(3):
+        path = f"proj one/a task.{task}/artifacts/k{i}/file {i}.bin"
+        body = (f'--b\r\nContent-Disposition: form-data; name="/{path}"; filename="f"\r\n\r\n'
+                f"content {i}\r\n--b--\r\n").encode()
+        status, _, _ = server.raw("/", body, {"Content-Type": "multipart/form-data; boundary=b", **server.auth()},
+                                  base=server.files)
+        assert status == 200
+        urls.append(f"{server.files}/{urllib.parse.quote(path)}")
+    server.call("tasks.add_or_update_artifacts", task=task, artifacts=[
+        {"key": f"k{i}", "type": "custom", "uri": url} for i, url in enumerate(urls)])
+    for url in urls:
+        assert server.raw("", None, server.auth(), "GET", base=url)[0] == 200
+    server.call("tasks.archive", tasks=[task])
+    assert server.call("tasks.delete", task=task, return_file_urls=True)["urls"]["artifact_urls"] == urls
+    wait_for("the files to go", lambda: all(
+        server.raw("", None, server.auth(), "GET", base=url)[0] == 404 for url in urls))
