@@ -236,3 +236,32 @@ def test_public(s):
     assert s.fails("tasks.create", name="a task", type="training", project=one) == (403, 21)
     assert s.call("projects.make_private", ids=[one]) == {"updated": 1}
     assert s.fails("projects.make_private", ids=[one]) == (400, 401)
+
+
+def test_children_with_tags(s):
+    top = project(s, "tagged children")
+    for name, tags in (("aaa", ["x"]), ("bbb", ["x", "y"]), ("ccc", [])):
+        project(s, f"tagged children/{name}/.pipelines/pipe", system_tags=["hidden", "pipeline"], tags=tags)
+    below = {"parent": [top], "shallow_search": True, "children_type": "pipeline"}
+    assert names(s, **below) == [f"tagged children/{n}" for n in ("aaa", "bbb", "ccc")]
+    assert names(s, children_tags=["x"], **below) == [f"tagged children/{n}" for n in ("aaa", "bbb")]
+    assert names(s, children_tags=["__$all", "x", "__$not", "y"], **below) == ["tagged children/aaa"]
+    assert names(s, children_tags_filter={"any": {"include": [None, "y"]}}, **below) == [
+        f"tagged children/{n}" for n in ("bbb", "ccc")]
+    assert s.fails("projects.get_all_ex", children_type="nope", children_tags=["x"]) == (400, 12)
+    t = task(s, project=top, system_tags=["reports"], tags=["r"], type="report")
+    assert names(s, children_type="report", children_tags=["r"]) == ["tagged children"]
+    stats = find(s, id=[top], children_type="report", include_stats=True)[0]["stats"]["active"]
+    assert stats["total_tasks"] == 1 and s.call("tasks.delete", task=t)["deleted"]
+
+
+def test_model_metadata(s):
+    top = project(s, "metadata/top")
+    sub = project(s, "metadata/top/sub")
+    for where, values in ((top, {"k": "10", "l": "a"}), (sub, {"k": "9", "m": "b"})):
+        id = s.call("models.create", name="a model", uri="u", project=where)["id"]
+        s.call("models.add_or_update_metadata", model=id,
+               metadata=[{"key": k, "type": "str", "value": v} for k, v in values.items()])
+    assert s.call("projects.get_model_metadata_keys", project=top)["keys"] == ["k", "l", "m"]
+    assert s.call("projects.get_model_metadata_keys", project=top, include_subprojects=False)["keys"] == ["k", "l"]
+    assert s.call("projects.get_model_metadata_values", projects=[top], key="k") == {"total": 2, "values": ["9", "10"]}

@@ -1,5 +1,6 @@
 /* calls.c - projects: making, finding, changing. */
 #include "services/projects/project.h"
+#include "services/tasks/tasks.h"
 
 /* -- making and changing */
 static int body_tags (struct call *c, const char *field, struct text *ret, struct error *err)
@@ -178,6 +179,45 @@ static void select_ids (struct selection *s, const char *sql)
     str_puts (&s->sql, sql);
 }
 
+static bool given_list (struct text v)
+{
+    return json_kind (v) >= JSON_ARRAY && json_count (v);
+}
+
+/* Children of a type that also have tags: their projects first, then those above them. */
+static int select_tagged (struct call *c, struct selection *s, const char *type, struct error *err)
+{
+    bool report = !strcmp (type, "report"), dataset = !strcmp (type, "dataset");
+    struct text tags = json_get (c->body, "children_tags"),
+                filter = json_get (c->body, "children_tags_filter");
+    struct tag_list found = { 0 };
+    struct str ask = { .arena = c->arena };
+    if (!report && !dataset && strcmp (type, "pipeline"))
+        return error_set (err, ERR_VALIDATION, "children_type: '%s' is not one of pipeline, dataset, report",
+                          type);
+    str_addf (&ask, "{\"system_tags\":[\"%s\"]", report ? "reports" : type);
+    if (!report)
+        str_addf (&ask, ",\"basename\":\"^(?!\\\\.%ss$)\"", type);
+    if (given_list (filter)) {
+        str_puts (&ask, ",\"filters\":{\"tags\":");
+        str_add_text (&ask, filter);
+        str_putc (&ask, '}');
+    } else {
+        fields_json (&ask, "tags", tags);
+    }
+    str_putc (&ask, '}');
+    if (project_distinct (c, report ? &tasks_entity : &projects_entity, report ? "e.project" : "e.id", "",
+                          str_text (&ask), &found, err) < 0)
+        return -1;
+    s->v[s->n++] = V_TEXT (tags_write (c->arena, &found));
+    select_ids (
+        s,
+        s->n == 1
+            ? "e.id IN (SELECT t.ancestor FROM project_tree t, json_each(?1) j WHERE t.project = j.value)"
+            : "e.id IN (SELECT t.ancestor FROM project_tree t, json_each(?2) j WHERE t.project = j.value)");
+    return 0;
+}
+
 static int selection_of (struct call *c, struct selection *s, bool shallow, struct error *err)
 {
     struct text users = json_get (c->body, "active_users");
@@ -194,6 +234,9 @@ static int selection_of (struct call *c, struct selection *s, bool shallow, stru
     }
     if (!type)
         return 0;
+    if (given_list (json_get (c->body, "children_tags")) ||
+        given_list (json_get (c->body, "children_tags_filter")))
+        return select_tagged (c, s, type, err);
     static const struct {
         const char *type, *sql;
     } types[] = {

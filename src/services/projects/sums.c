@@ -185,6 +185,72 @@ int projects_get_hyperparam_values (struct call *c, const struct projects_get_hy
     return more;
 }
 
+/* -- metadata of models */
+static int metadata_query (struct call *c, struct text body, const char *select, const char *where,
+                           const struct value *v, size_t n, int64_t page, int64_t size, struct tag_list *ret,
+                           struct error *err)
+{
+    struct query_source src = call_source (c);
+    struct query_options o = { .flags = QUERY_SHOW_HIDDEN, .where = where, .values = v, .values_n = n };
+    struct query_where w;
+    cleanup_rows struct rows r = { 0 };
+    int more;
+    if (page < 0 || size < 1)
+        return error_set (err, ERR_VALIDATION, "page must be >=0 and page_size >=1");
+    if (query_conditions (&src, &models_entity, body, &o, &w, err) < 0)
+        return -1;
+    const char *sql = arena_printf (c->arena,
+                                    "SELECT DISTINCT %s FROM model e, json_each(e.metadata) j WHERE %s "
+                                    "ORDER BY sortkey(%s) LIMIT %lld OFFSET %lld",
+                                    select, w.sql.p, select, (long long)size, (long long)(page * size));
+    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
+        return -1;
+    ret->v = arena_array (c->arena, const char *, (size_t)size + 1);
+    while ((more = db_next (&r, err)) > 0)
+        if (!row_null (&r, 0))
+            ret->v[ret->n++] = row_str (&r, 0, c->arena);
+    return more;
+}
+
+int projects_get_model_metadata_keys (struct call *c, const struct projects_get_model_metadata_keys_in *in,
+                                      struct projects_get_model_metadata_keys_out *out, struct error *err)
+{
+    struct tag_list keys = { 0 };
+    struct str ask = { .arena = c->arena };
+    str_putc (&ask, '{');
+    if (in->project) {
+        fields_json (&ask, "project", tags_of (c->arena, &in->project, 1));
+        fields_json (&ask, "include_subprojects", in->include_subprojects ? TEXT ("true") : TEXT ("false"));
+    } else if (!in->include_subprojects) {
+        fields_json (&ask, "project", TEXT ("[null]"));
+    }
+    str_putc (&ask, '}');
+    if (metadata_query (c, str_text (&ask), "j.key", NULL, NULL, 0, in->page,
+                        in->page_size < 500 ? in->page_size : 500, &keys, err) < 0)
+        return -1;
+    PUT_LIST (out->keys, keys);
+    out->total = (int64_t)keys.n;
+    out->has.total = out->has.remaining = true;
+    return 0;
+}
+
+int projects_get_model_metadata_values (struct call *c,
+                                        const struct projects_get_model_metadata_values_in *in,
+                                        struct projects_get_model_metadata_values_out *out, struct error *err)
+{
+    struct tag_list values = { 0 };
+    struct value v = V_STR (in->key);
+    struct text body =
+        project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
+    if (metadata_query (c, body, "json_extract(j.value, '$.value')", "j.key = ?1", &v, 1, in->page,
+                        in->page_size < 500 ? in->page_size : 500, &values, err) < 0)
+        return -1;
+    PUT_LIST (out->values, values);
+    out->total = (int64_t)values.n;
+    out->has.total = true;
+    return 0;
+}
+
 /* -- parents and owners */
 int projects_get_task_parents (struct call *c, const struct projects_get_task_parents_in *in,
                                struct projects_get_task_parents_out *out, struct error *err)
