@@ -185,3 +185,7 @@ SELECT count (*) FROM event_row WHERE stream = ?1;
 
 -- name: event_model_ready
 SELECT ready FROM model WHERE id = ?1 AND company = ?2;
+
+-- name: event_row_ascending
+SELECT iter, doc FROM event_row WHERE stream = ?1 AND type = ?2 AND metric = ?3 AND variant = ?4 AND iter IS NOT NULL
+ORDER BY iter;

@@ -612,3 +612,75 @@ def test_gzip_and_ndjson_batches(shared_server, task):
     assert (status, json.loads(out)["data"]["added"]) == (200, 3)
     status, _, out = s.raw("/events.add_batch", lines, {"Content-Type": "application/x-ndjson", **s.auth()})
     assert (status, json.loads(out)["data"]["added"]) == (200, 3)
+
+
+# -- one at a time ---------------------------------------------------------------------------------------------------------
+
+
+def test_image_viewer(shared_server, task):
+    s = shared_server
+    none = s.call("events.get_debug_image_sample", task=task, metric="img", variant="a")
+    assert none["event"] is None and none["min_iteration"] is None and none["max_iteration"] is None
+    s.batch("events.add_batch", [image(task, i, f"http://h/{v}{i % 3}.png", variant=v) for i in range(5) for v in "ab"])
+    got = s.call("events.get_debug_image_sample", task=task, metric="img", variant="a")
+    assert (got["event"]["iter"], got["min_iteration"], got["max_iteration"]) == (4, 2, 4)
+    got = s.call("events.get_debug_image_sample", task=task, metric="img", variant="a", iteration=3, scroll_id=got["scroll_id"])
+    assert got["event"]["iter"] == 3
+    assert s.call("events.get_debug_image_sample", task=task, metric="img", variant="a", iteration=1)["event"] is None
+
+    def step(earlier, **more):
+        return s.call("events.next_debug_image_sample", task=task, scroll_id=got["scroll_id"], navigate_earlier=earlier, **more)
+
+    seen = []
+    while (one := step(False))["event"]:
+        seen.append((one["event"]["variant"], one["event"]["iter"]))
+    assert seen == [("b", 3), ("a", 4), ("b", 4)] and one["min_iteration"] is None
+    seen = []
+    while (one := step(True))["event"]:
+        seen.append((one["event"]["variant"], one["event"]["iter"]))
+    assert seen == [("a", 4), ("b", 3), ("a", 3), ("b", 2), ("a", 2)]
+    assert step(False, next_iteration=True)["event"]["iter"] == 3
+    assert s.fails("events.next_debug_image_sample", task=task, scroll_id="nonsense") == (400, 1104)
+
+
+def test_plot_viewer(shared_server, task):
+    s = shared_server
+    assert s.call("events.get_plot_sample", task=task, metric="a")["events"] == []
+    s.batch("events.add_batch", [plot(task, i, m, v, f"{m}{v}{i}") for i in range(2) for m in "ab" for v in "xy"])
+    got = s.call("events.get_plot_sample", task=task, metric="a", navigate_current_metric=False)
+    assert [e["plot_str"] for e in got["events"]] == ["ax1", "ay1"] and (got["min_iteration"], got["max_iteration"]) == (0, 1)
+    seen = []
+    while (one := s.call("events.next_plot_sample", task=task, scroll_id=got["scroll_id"]))["events"]:
+        seen.append([e["plot_str"] for e in one["events"]])
+    assert seen == [["bx0", "by0"], ["ax0", "ay0"]]
+
+
+# -- the rarely used -------------------------------------------------------------------------------------------------------
+
+
+def test_latest_values(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, i, i - 5) for i in range(20)])
+    got = s.call("events.get_task_latest_scalar_values", task=task)
+    assert got["metrics"] == [{"name": "m", "variants": [{"name": "v", "last_value": 14, "last_10_value": 9.5}]}]
+    assert got["last_iter"] == 19 and got["last_timestamp"] == 1_700_000_000_019
+
+
+def test_scalar_metric_data(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, i, i) for i in range(700)])
+    first = s.call("events.get_scalar_metric_data", task=task, metric="m")
+    assert first["returned"] == 500 and first["total"] == 700 and first["events"][0]["iter"] == 699
+    second = s.call("events.get_scalar_metric_data", task=task, metric="m", scroll_id=first["scroll_id"])
+    assert second["returned"] == 200 and second["events"][-1]["iter"] == 0
+    third = s.call("events.get_scalar_metric_data", task=task, metric="m", scroll_id=second["scroll_id"])
+    assert third["events"] == [] and third["scroll_id"] == "FFFF"
+
+
+def test_vectors(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [{"type": "training_stats_vector", "task": task, "metric": "h", "variant": "w", "iter": i,
+                                  "values": [i, i + 0.5]} for i in (2, 1)])
+    assert s.call("events.get_vector_metrics_and_variants", task=task)["metrics"] == {"h": ["w"]}
+    got = s.call("events.vector_metrics_iter_histogram", task=task, metric="h", variant="w")
+    assert got == {"metric": "h", "variant": "w", "iterations": [1, 2], "vectors": [[1, 1.5], [2, 2.5]]}

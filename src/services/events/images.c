@@ -90,33 +90,6 @@ static void state_save (struct walk *w, const char *id)
 
 /* -- which variants, from where on ------------------------------------------------------------------------------------ */
 
-/* The newest url of the variant was used before? Then what is shown under it is new; that earlier use, and all older
- * images, are overwritten or may be. */
-static int find_recycled (struct walk *w, const struct wanted_task *t, struct shown *s, struct error *err)
-{
-    cleanup_rows struct rows r = { 0 };
-    char *newest = NULL;
-    int64_t newest_iter = 0;
-    int rc;
-
-    s->valid_after = INT64_MIN;
-    if (w->type != EVENT_IMAGE)
-        return 0;
-    if (db_query (w->c->db, &sql_event_row_urls, &r, err, V_INT (t->stream.id), V_INT (w->type),
-                  V_STR (s->name->metric), V_STR (s->name->variant)) < 0)
-        return -1;
-    while ((rc = db_next (&r, err)) > 0) {
-        if (!newest) {
-            newest = row_str (&r, 1, w->c->arena);
-            newest_iter = row_int (&r, 0);
-        } else if (row_int (&r, 0) < newest_iter && text_is (row_text (&r, 1), newest)) {
-            s->valid_after = row_int (&r, 0);
-            return 0;
-        }
-    }
-    return rc;
-}
-
 static int find_variants (struct walk *w, struct wanted_task *t, bool model, struct error *err)
 {
     struct row_name *names;
@@ -128,7 +101,7 @@ static int find_variants (struct walk *w, struct wanted_task *t, bool model, str
     t->v = arena_array (w->c->arena, struct shown, t->n);
     for (size_t i = 0; i < t->n; i++) {
         t->v[i].name = &names[i];
-        if (find_recycled (w, t, &t->v[i], err) < 0)
+        if (rows_valid_after (w->c, t->stream.id, w->type, &names[i], &t->v[i].valid_after, err) < 0)
             return -1;
     }
     return 0;

@@ -57,6 +57,32 @@ int rows_names (struct call *c, int64_t stream, int type, const struct metric_ch
     return rc;
 }
 
+int rows_valid_after (struct call *c, int64_t stream, int type, const struct row_name *name, int64_t *ret,
+                      struct error *err)
+{
+    cleanup_rows struct rows r = { 0 };
+    char *newest = NULL;
+    int64_t newest_iter = 0;
+    int rc;
+
+    *ret = INT64_MIN;
+    if (type != EVENT_IMAGE)
+        return 0;
+    if (db_query (c->db, &sql_event_row_urls, &r, err, V_INT (stream), V_INT (type), V_STR (name->metric),
+                  V_STR (name->variant)) < 0)
+        return -1;
+    while ((rc = db_next (&r, err)) > 0) {
+        if (!newest) {
+            newest = row_str (&r, 1, c->arena);
+            newest_iter = row_int (&r, 0);
+        } else if (row_int (&r, 0) < newest_iter && text_is (row_text (&r, 1), newest)) {
+            *ret = row_int (&r, 0);
+            return 0;
+        }
+    }
+    return rc;
+}
+
 static int64_t clamp_iters (int64_t iters)
 {
     return iters < 1 ? 1 : iters > ITERS_MOST ? ITERS_MOST : iters;
