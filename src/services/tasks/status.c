@@ -36,6 +36,7 @@ int task_move (struct call *c, struct task_facts *t, struct task_change *ch, str
     fields_time (&ch->fields, "last_change", c->now_us);
     fields_str (&ch->fields, "last_changed_by", c->who.user);
     call_ring (c, -1, "task/%s", t->id);
+    call_ring (c, -1, "events/%s", t->id); /* who follows the console learns that it has ended */
     return 0;
 }
 
