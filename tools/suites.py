@@ -26,13 +26,15 @@ def suite(name, command, weight=1, env=None, first=False):
 
 ASAN = {"STOKER": str(ROOT / "build-asan" / "stoker"), "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+TSAN = {"STOKER": str(ROOT / "build-tsan" / "stoker"), "TSAN_OPTIONS": "exitcode=66:second_deadlock_stack=1"}
 SUITES = [
     suite("check", ["./dev", "check"]),
     suite("asan-unit", ["./dev", "sanitize", "asan"], first=True),
-    suite("tsan", ["./dev", "sanitize", "tsan"]),
+    suite("tsan-unit", ["./dev", "sanitize", "tsan"], first=True),
     suite("tools", PYTEST + ["tests/tools"]),
     suite("golden", PYTEST + ["tests/golden"]),
     suite("api", PYTEST + ["tests/api"], env=ASAN),
+    suite("tsan-api", PYTEST + ["tests/api/test_queues.py", "tests/api/test_workers.py"], env=TSAN),
     suite("sdk", PYTEST + ["tests/sdk"]),
     suite("cli", PYTEST + ["tests/cli", "tests/docs"]),
     suite("agent", PYTEST + ["tests/agent"]),
@@ -101,6 +103,8 @@ def main():
     results, say = {}, threading.Lock()
     if any(r["env"] is ASAN for r in rows) and not any(r["name"] == "asan-unit" for r in rows):
         subprocess.check_call(["./dev", "sanitize", "asan", "build"], cwd=ROOT)
+    if any(r["env"] is TSAN for r in rows) and not any(r["name"] == "tsan-unit" for r in rows):
+        subprocess.check_call(["./dev", "sanitize", "tsan", "build"], cwd=ROOT)
     for row in [r for r in rows if r["first"]]:
         run(row, results, say)
     waiting = [r for r in rows if not r["first"]]

@@ -435,6 +435,34 @@ static void survives_reopening (void **state)
     assert_int_equal (store_stats (f->store).writes, 0);
 }
 
+/* The log is moved into the database at 16 MB without being asked, and at the end whole. */
+static void checkpoints (void **state)
+{
+    struct fixture *f = *state;
+    cleanup_arena struct arena *a = arena_create ();
+    const char *log = arena_printf (a, "%s/stoker.db-wal", f->folder);
+    struct put p[8] = { 0 };
+    struct store_stats stats;
+
+    for (int i = 0; i < 8; i++)
+        p[i].huge = true;
+    for (int round = 0; round < 2; round++) /* 64 MB in all */
+        for (int i = 0; i < 8; i++) {
+            snprintf (p[i].key, sizeof (p[i].key), "k%d", round * 8 + i);
+            run_group (f->store, &p[i], 1);
+            assert_int_equal (p[i].rc, 0);
+        }
+    stats = store_stats (f->store);
+    assert_true (stats.checkpoints >= 2);
+    assert_true (file_size (log) < 40 << 20);
+    store_close (f->store);
+    f->store = NULL;
+    assert_true (file_size (log) <= 0); /* empty or gone */
+    f->store = open_store (f->folder);
+    for (int i = 0; i < 16; i++)
+        assert_true (there (f->store, arena_printf (a, "k%d", i)));
+}
+
 static int prepare_all (struct db *db, void *arg, struct error *err)
 {
     (void)arg;
@@ -624,6 +652,7 @@ int main (void)
         with_store (foreign_file_refused),
         with_store (second_process_locked_out),
         with_store (survives_reopening),
+        with_store (checkpoints),
         with_store (every_statement_prepares),
         with_store (statement_rules),
         with_store (sweepers_run_in_slices),
