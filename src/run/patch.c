@@ -285,8 +285,8 @@ static void write_header (struct arena *a, struct str *s, const struct patch_par
     }
 }
 
-static struct text patch_write (struct arena *a, const struct patch *patch, const char *folder, bool prefixed,
-                                bool adapt)
+struct text patch_write (struct arena *a, const struct patch *patch, const char *folder, bool prefixed,
+                         bool adapt)
 {
     struct str s = { .arena = a };
     for (size_t i = 0; i < patch->n; i++) {

@@ -33,6 +33,11 @@ struct patch {
 bool patch_is (struct text diff);
 int patch_read (struct arena *a, struct text diff, struct patch *ret, struct error *err) warn_unused;
 
+/* The patch as git shall have it: without parts that have no content; prefixed: paths have a/ and b/; adapt: hunks get
+ * the line ends of the files (below `folder`) that they change. */
+struct text patch_write (struct arena *a, const struct patch *patch, const char *folder, bool prefixed,
+                         bool adapt);
+
 /* Apply to the working tree `folder`. -1: nothing was changed, and the words say which file does not fit. */
 int patch_apply (struct arena *a, struct git *g, const char *folder, struct text diff, const struct say *say,
                  struct error *err) warn_unused;

@@ -61,7 +61,7 @@ static const char *reference (const char *line)
     if (*p == '[')
         p = strchr (p, ']') ? strchr (p, ']') + 1 : p;
     p += strspn (p, " \t");
-    return at && p == at ? at + 1 + strspn (at + 1, " \t") : line;
+    return name && at && p == at ? at + 1 + strspn (at + 1, " \t") : line;
 }
 
 /* "@<40 hex>" behind the path of a VCS URL */
@@ -171,13 +171,13 @@ static int add_option (struct reading *r, const char *line, const char *folder, 
     const char *v;
     if ((v = option_value (line, "-r", "--requirement")))
         return follow (r, v, folder, err);
-    if ((v = option_value (line, "-e", "--editable"))) {
+    if ((v = option_value (line, "-e", "--editable")) && v[0] && v[0] != '#') {
         const char *ref = arena_strdup (r->arena, v);
         add (r, REQUIREMENT_EDITABLE,
              !is_vcs (ref) && folder && !path_absolute (ref) ? path_join (r->arena, folder, ref) : ref);
-    } else if ((v = option_value (line, "-c", "--constraint"))) {
-        const char *path = path_join (r->arena, folder ? folder : ".", v);
-        if (strstr (v, "://") || file_exists (path))
+    } else if ((v = option_value (line, "-c", "--constraint")) && v[0] && v[0] != '#') {
+        const char *path = folder ? path_join (r->arena, folder, v) : NULL;
+        if (strstr (v, "://") || (path && file_exists (path)))
             add (r, REQUIREMENT_OPTION, arena_printf (r->arena, "-c %s", strstr (v, "://") ? v : path));
         else
             say (r->say, "WARNING", "requirements: '-c %s': no such file here, left out", v);
@@ -237,7 +237,7 @@ static bool logical_line (struct text *left, struct str *line)
 static int read_text (struct reading *r, struct text text, const char *folder, struct error *err)
 {
     cleanup_str struct str line = { 0 };
-    if (text.n > 3 && !memcmp (text.p, "\357\273\277", 3))
+    while (text.n >= 3 && !memcmp (text.p, "\357\273\277", 3))
         text.p += 3, text.n -= 3;
     while (logical_line (&text, &line)) {
         size_t skip = 0;
@@ -245,8 +245,10 @@ static int read_text (struct reading *r, struct text text, const char *folder, s
             skip++;
         if (skip == line.n)
             continue;
-        if (memchr (line.p + skip, 0, line.n - skip))
-            return error_set (err, EINVAL, "requirements: a line holds a zero byte");
+        for (size_t i = skip; i < line.n; i++)
+            if (((unsigned char)line.p[i] < ' ' && line.p[i] != '\t') || line.p[i] == 127)
+                return error_set (err, EINVAL, "requirements: a line holds the control character 0x%02x",
+                                  line.p[i]);
         if (add_line (r, arena_strndup (r->arena, line.p + skip, line.n - skip), folder, err) < 0)
             return -1;
     }
