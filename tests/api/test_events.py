@@ -266,8 +266,8 @@ def test_raw_pages(shared_server, task):
     s.batch("events.add_batch", [scalar(task, i, i, variant=v) for i in range(50) for v in "ab"])
     seen, scroll, pages = [], None, 0
     while True:
-        got = s.call("events.scalar_metrics_iter_raw", task=task, metric={"metric": "m"}, batch_size=15, count_total=True,
-                     **({"scroll_id": scroll} if scroll else {}))
+        got = s.call("events.scalar_metrics_iter_raw", task=task, metric={"metric": "m"}, count_total=True,
+                     **({"scroll_id": scroll} if scroll else {"batch_size": 15}))  # the scroll remembers the size
         assert got["total"] == 100
         if not got["returned"]:
             assert got["variants"] == {}
@@ -523,10 +523,12 @@ def test_which_metrics_there_are(shared_server, task):
     s.batch("events.add_batch", [scalar(task, 1, 1, metric="s", variant=v) for v in "ab"] + [plot(task, 1, "p", "pv"),
                                  image(task, 1, "http://h/i", metric="i"), log(task, "x", 1, metric="l", variant="lv")])
     assert s.call("events.get_task_metrics", tasks=[task], event_type="plot")["metrics"] == [{"task": task, "metrics": ["p"]}]
+    s.batch("events.add_batch", [log(task, "x", 1, metric="with iteration", iter=3)])
+    assert s.call("events.get_task_metrics", tasks=[task], event_type="log")["metrics"][0]["metrics"] == ["with iteration"]
     assert s.call("events.get_task_metrics", tasks=[task])["metrics"] == [{"task": task, "metrics": ["i", "p", "s"]}]
     multi = s.call("events.get_multi_task_metrics", tasks=[task])["metrics"]
     assert multi == [{"metric": "i", "variants": ["v"]}, {"metric": "l", "variants": ["lv"]}, {"metric": "p", "variants": ["pv"]},
-                     {"metric": "s", "variants": ["a", "b"]}]
+                     {"metric": "s", "variants": ["a", "b"]}, {"metric": "with iteration", "variants": [""]}]
     assert s.call("events.get_scalar_metrics_and_variants", task=task)["metrics"] == {"s": ["a", "b"]}
 
 

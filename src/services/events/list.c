@@ -80,7 +80,9 @@ static size_t page_end (struct items *l, bool down, size_t most)
 
 struct position { /* where a scroll goes on: after (or, down, before) this key */
     bool given, down;
-    int64_t key, total;
+    int64_t key;
+    int64_t batch_size; /* of the first request */
+    int64_t logs;       /* console events given so far */
 };
 
 static bool is_next (const struct position *p, int64_t key)
@@ -195,11 +197,10 @@ static int put_item (struct call *c, struct str *s, const struct selection *chos
 }
 
 static int open_position (struct call *c, const char *kind, const char *scroll_id, struct position *p,
-                          int64_t *ret_logs, struct error *err)
+                          struct error *err)
 {
     struct text state;
 
-    *ret_logs = 0;
     if (!scroll_id || !*scroll_id)
         return 0;
     if (scroll_open (c, kind, scroll_id, &state, err) < 0)
@@ -207,11 +208,12 @@ static int open_position (struct call *c, const char *kind, const char *scroll_i
     p->given = json_kind (json_get (state, "key")) == JSON_NUMBER;
     p->key = json_int (json_get (state, "key"), 0);
     p->down = json_true (json_get (state, "down"));
-    *ret_logs = json_int (json_get (state, "logs"), 0);
+    p->batch_size = json_int (json_get (state, "size"), p->batch_size);
+    p->logs = json_int (json_get (state, "logs"), 0);
     return 0;
 }
 
-static char *make_position (struct call *c, const char *kind, const struct position *p, int64_t logs)
+static char *make_position (struct call *c, const char *kind, const struct position *p)
 {
     struct str s = { .arena = c->arena };
 
@@ -220,18 +222,16 @@ static char *make_position (struct call *c, const char *kind, const struct posit
         str_add_int (&s, p->key);
     else
         str_puts (&s, "null");
-    str_addf (&s, ",\"down\":%s,\"logs\":%" PRId64 "}", p->down ? "true" : "false", logs);
+    str_addf (&s, ",\"down\":%s,\"size\":%" PRId64 ",\"logs\":%" PRId64 "}", p->down ? "true" : "false",
+              p->batch_size, p->logs);
     return scroll_make (c, kind, str_text (&s));
 }
 
 int events_get_task_events (struct call *c, const struct events_get_task_events_in *in,
                             struct events_get_task_events_out *out, struct error *err)
 {
-    size_t most = (size_t)(in->batch_size < 1           ? 1
-                           : in->batch_size > PAGE_MOST ? PAGE_MOST
-                                                        : in->batch_size),
-           n, logs_n = 0;
-    struct position at = { .down = in->order && !strcmp (in->order, "desc") };
+    struct position at = { .down = in->order && !strcmp (in->order, "desc"), .batch_size = in->batch_size };
+    size_t most, n, logs_n = 0;
     bool all = !strcmp (in->event_type, "*") || !*in->event_type;
     int type = all ? 0 : event_type_find (text_of (in->event_type));
     struct items l = { .arena = c->arena };
@@ -240,14 +240,16 @@ int events_get_task_events (struct call *c, const struct events_get_task_events_
     struct metric_choice *choices;
     struct text *logs = NULL;
     struct stream stream;
-    int64_t logs_done;
 
     METRIC_CHOICES (c->arena, in->metrics, choices);
     if (!all && !type)
         return error_set (err, ERR_VALIDATION, "field event_type: '%.40s' is no type of events",
                           in->event_type);
-    if (open_position (c, "events", in->scroll_id, &at, &logs_done, err) < 0 ||
-        select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
+    if (open_position (c, "events", in->scroll_id, &at, err) < 0)
+        return -1;
+    at.batch_size = in->has.batch_size ? in->batch_size : at.batch_size;
+    most = (size_t)(at.batch_size < 1 ? 1 : at.batch_size > PAGE_MOST ? PAGE_MOST : at.batch_size);
+    if (select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
         ((all || type == EVENT_SCALAR) &&
          select_series (c, &stream, choices, in->metrics.n, &chosen, err) < 0) ||
         collect_points (&chosen, false, true, &at, &l, err) < 0 ||
@@ -255,7 +257,7 @@ int events_get_task_events (struct call *c, const struct events_get_task_events_
         return -1;
     n = page_end (&l, at.down, most);
     if ((all || type == EVENT_LOG) && !in->metrics.n &&
-        collect_logs (c, &stream, &l, &logs, &logs_n, logs_done, n < most ? most - n : 0, in->task, err) < 0)
+        collect_logs (c, &stream, &l, &logs, &logs_n, at.logs, n < most ? most - n : 0, in->task, err) < 0)
         return -1;
     str_putc (&s, '[');
     for (size_t i = 0; i < n; i++) {
@@ -275,7 +277,8 @@ int events_get_task_events (struct call *c, const struct events_get_task_events_
     out->events = str_text (&s);
     out->returned = (int64_t)(n + logs_n);
     out->total = l.total;
-    out->scroll_id = make_position (c, "events", &at, logs_done + (int64_t)logs_n);
+    at.logs += (int64_t)logs_n;
+    out->scroll_id = make_position (c, "events", &at);
     out->has.returned = out->has.total = true;
     return 0;
 }
@@ -323,24 +326,25 @@ int events_scalar_metrics_iter_raw (struct call *c, const struct events_scalar_m
                                     in->metric->variants.n };
     struct items l = { .arena = c->arena };
     struct str s = { .arena = c->arena };
-    struct position at = { 0 };
+    struct position at = { .batch_size = in->batch_size };
     struct selection chosen;
     struct stream stream;
-    int64_t logs;
     size_t n;
 
     if (!by_time && strcmp (in->key, "iter") != 0)
         return error_set (err, ERR_VALIDATION, "field key: '%.40s' is none of iter, timestamp, iso_time",
                           in->key);
-    if (in->batch_size < 1 || in->batch_size > RAW_MOST)
+    if (open_position (c, "raw", in->scroll_id, &at, err) < 0)
+        return -1;
+    at.batch_size = in->has.batch_size ? in->batch_size : at.batch_size;
+    if (at.batch_size < 1 || at.batch_size > RAW_MOST)
         return error_set (err, ERR_VALIDATION, "field batch_size: %" PRId64 " is not between 1 and %d",
-                          in->batch_size, RAW_MOST);
-    if (open_position (c, "raw", in->scroll_id, &at, &logs, err) < 0 ||
-        select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
+                          at.batch_size, RAW_MOST);
+    if (select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
         select_series (c, &stream, &choice, 1, &chosen, err) < 0 ||
         collect_points (&chosen, by_time, false, &at, &l, err) < 0)
         return -1;
-    n = page_end (&l, false, (size_t)in->batch_size);
+    n = page_end (&l, false, (size_t)at.batch_size);
     str_putc (&s, '{');
     for (size_t i = 0; i < chosen.n; i++) {
         for (size_t k = 0; k < n; k++) {
@@ -358,7 +362,7 @@ int events_scalar_metrics_iter_raw (struct call *c, const struct events_scalar_m
     out->returned = (int64_t)n;
     out->total = l.total;
     out->variants = str_text (&s);
-    out->scroll_id = make_position (c, "raw", &at, 0);
+    out->scroll_id = make_position (c, "raw", &at);
     out->has.returned = true;
     out->has.total = in->count_total;
     out->null.total = !in->count_total;
@@ -420,6 +424,11 @@ static bool note_log (const struct log_event *e, void *arg)
     return false;
 }
 
+static bool note_log_with_iteration (const struct log_event *e, void *arg)
+{
+    return memmem (e->extra.p, e->extra.n, "\"iter\":", 7) && note_log (e, arg);
+}
+
 /* Names of one task's events of a type (0: all). `curves`: without single values and events that have no iteration. */
 static int collect_names (struct call *c, const struct stream *s, int type, bool curves, struct pairs *p,
                           struct error *err)
@@ -445,8 +454,8 @@ static int collect_names (struct call *c, const struct stream *s, int type, bool
             if (!curves || names[i].iters)
                 pairs_add (p, text_of (names[i].metric), text_of (names[i].variant));
     }
-    if (!curves && (!type || type == EVENT_LOG) && s->log_events)
-        return log_count (c->db, s->id, note_log, p, &none, err);
+    if (s->log_events && (type == EVENT_LOG || (!type && !curves))) /* all of the console is read for this */
+        return log_count (c->db, s->id, curves ? note_log_with_iteration : note_log, p, &none, err);
     return 0;
 }
 

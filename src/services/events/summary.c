@@ -73,6 +73,11 @@ static int series_of (struct db *db, struct arena *a, const char *task, struct s
     return s.series ? series_list (db, a, s.id, ret, ret_n, err) : 0;
 }
 
+static int by_key (const void *a, const void *b)
+{
+    return strcmp (((const struct series *)a)->key, ((const struct series *)b)->key);
+}
+
 int events_last_metrics (struct db *db, struct arena *a, const char *company, const char *task, bool bare_nan,
                          struct str *out, struct error *err)
 {
@@ -83,11 +88,13 @@ int events_last_metrics (struct db *db, struct arena *a, const char *company, co
     (void)company;
     if (series_of (db, a, task, &v, &n, err) < 0)
         return -1;
+    if (n)
+        qsort (v, n, sizeof (*v), by_key);
     str_putc (out, '{');
-    for (size_t i = 0; i < n; i++) { /* sorted by metric: one object after the other */
+    for (size_t i = 0; i < n; i++) {
         if (v[i].hidden || !v[i].count)
             continue;
-        if (!before || strcmp (before->metric, v[i].metric) != 0) {
+        if (!before || memcmp (before->key, v[i].key, SERIES_KEY / 2) != 0) {
             if (before)
                 str_putc (out, '}');
             put_half_key (out, v[i].key);

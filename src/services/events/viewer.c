@@ -286,17 +286,8 @@ static int next_sample (struct viewer *w, const char *scroll_id, bool earlier, b
         return -1;
     if (w->placed && !next_iteration)
         rc = beside (w, current_view (w), earlier, iter, ret, err);
-    if (w->placed && rc == 0 && next_iteration &&
-        current_view (w) < w->n) { /* the same view, if it has one */
-        const struct view *view = &w->views[current_view (w)];
-        int64_t other;
-
-        if ((rc = view_next (w, view, earlier, iter, &other, err)) > 0 &&
-            look_at (w, view, other, ret, err) < 0)
-            return -1;
-    } else if (w->placed && rc == 0) {
+    if (w->placed && rc == 0)
         rc = beyond (w, earlier, iter, ret, err);
-    }
     if (rc < 0)
         return -1;
     if (!rc) { /* nothing there: stay */
