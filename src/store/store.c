@@ -193,8 +193,13 @@ struct store_stats store_stats (struct store *s)
 /* -- open and close ---------------------------------------------------------------------------------------------- */
 static int open_database (struct store *s, const struct store_options *o, struct error *err)
 {
+    cleanup_close int fd =
+        open (s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* the log takes its mode from it */
     struct db *db;
 
+    if (fd < 0)
+        return error_errno (err, "data folder %s: open stoker.db", s->folder);
+    close (TAKE_FD (fd)); /* before SQLite has locks on it, which a later close would drop */
     if (db_open (s->path, CONNECTION_WRITER, o->sync_off, &db, err) < 0)
         return error_wrap (err, "data folder %s", s->folder);
     if (migrate (db, s->folder, err) < 0) {

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -435,6 +436,21 @@ static void survives_reopening (void **state)
     assert_int_equal (store_stats (f->store).writes, 0);
 }
 
+static void nobody_else_may_read (void **state)
+{
+    static const char *const names[] = { "", "/stoker.db", "/stoker.db-wal", "/stoker.db-shm", "/lock" };
+    struct fixture *f = *state;
+    cleanup_arena struct arena *a = arena_create ();
+    struct put p[1] = { 0 };
+    struct stat st;
+
+    run_group (f->store, p, 1);
+    for (size_t i = 0; i < sizeof (names) / sizeof (*names); i++) {
+        assert_int_equal (stat (arena_printf (a, "%s%s", f->folder, names[i]), &st), 0);
+        assert_int_equal (st.st_mode & 077, 0);
+    }
+}
+
 /* The log is moved into the database at 16 MB without being asked, and at the end whole. */
 static void checkpoints (void **state)
 {
@@ -652,6 +668,7 @@ int main (void)
         with_store (foreign_file_refused),
         with_store (second_process_locked_out),
         with_store (survives_reopening),
+        with_store (nobody_else_may_read),
         with_store (checkpoints),
         with_store (every_statement_prepares),
         with_store (statement_rules),
