@@ -123,11 +123,11 @@ def queue_id(server, name="default"):
     return found[0]["id"] if found else server.call("queues.create", name=name)["id"]
 
 
-def make_task(server, script, queue="default", name="literal", enqueue=True, **fields):
+def make_task(server, script, queue="default", name="literal", enqueue=True, requirements="", **fields):
     """A task that is a script; its id."""
     task = server.call("tasks.create", name=name, type="training",
                        script={"diff": script, "entry_point": "main.py", "working_dir": ".", "binary": "python3",
-                               "requirements": {"pip": ""}}, **fields)["id"]
+                               "requirements": {"pip": requirements}}, **fields)["id"]
     if enqueue:
         server.call("tasks.enqueue", task=task, queue=queue_id(server, queue))
     return task
