@@ -1,6 +1,6 @@
 // Made-up tasks, curves and logs for `npm run dev -- --mode mock`: enough to look at every page without a server.
 import { createHash } from 'node:crypto';
-import type { Param, Project, Queue, Task, Worker, XSeries } from '../src/api/types';
+import type { Param, Project, Queue, Task, Worker, XSeries } from '../src/api/types.ts';
 
 export function rng(seed: number): () => number {
   let s = seed >>> 0;

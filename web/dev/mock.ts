@@ -1,6 +1,6 @@
 // A server made of made-up data, inside Vite's dev server: `npm run dev -- --mode mock`. Never part of a build.
 import type { Connect, Plugin } from 'vite';
-import type { Task } from '../src/api/types';
+import type { Task } from '../src/api/types.ts';
 import { logLine, me, plots, projects, queues, scalars, T0, tasks, workers } from './mock-data.ts';
 
 type Body = Record<string, unknown>;

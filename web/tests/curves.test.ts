@@ -58,5 +58,5 @@ describe('footNote', () => {
   it('says each for several alike', () => expect(footNote([curve({}), curve({})]).text).toBe('3 points each'));
   it('says in all for several unlike', () => expect(footNote([curve({}), curve({ total: 5 })]).text).toBe('8 points in all'));
   it('counts what is no number', () => expect(footNote([curve({ nan: [0, 3, 1], inf: [2, 0, 0] })])).toMatchObject({ nan: 4, inf: 2 }));
-  it('owns up to means only', () => expect(footNote([curve({ band: false })]).text).toContain('no range'));
+  it('owns up to means only', () => expect(footNote([curve({ band: false })]).text).toContain('no min–max'));
 });

@@ -6,7 +6,11 @@ import type { XSeries } from './types';
 
 let own: boolean | null = null;
 export interface Scalars { curves: Curve[]; singles: Curve[] }
-const split = (all: Curve[]): Scalars => ({ curves: all.filter((c) => c.x[0] !== SINGLE), singles: all.filter((c) => c.x[0] === SINGLE) });
+/** Single values are no curves. On a time axis they are told only by having one point. */
+function split(all: Curve[], byTime = false): Scalars {
+  const single = (c: Curve): boolean => c.x[0] === SINGLE || (byTime && c.x.length === 1);
+  return { curves: all.filter((c) => !single(c)), singles: all.filter(single) };
+}
 
 async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal): Promise<Scalars> {
   if (key === 'iter' && own !== false) {
@@ -19,7 +23,7 @@ async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal
       own = false;
     }
   }
-  return split(fromHistogram(await call<Histogram>('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })));
+  return split(fromHistogram(await call<Histogram>('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })), key === 'timestamp');
 }
 
 export function useScalars(task: string, key: 'iter' | 'timestamp', live: boolean) {

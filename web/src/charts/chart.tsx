@@ -3,7 +3,8 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { cssToken } from '../lib/color';
-import { formatClock, formatDuration, formatNumber, formatTick } from '../lib/format';
+import { DASHES, dashes } from '../lib/cvd';
+import { formatClock, formatDuration, formatNumber, formatSpan, formatTick } from '../lib/format';
 import { useScheme } from '../lib/scheme';
 import { align, nanMarks, positive, smooth, type Cell, type Curve } from './curves';
 import './chart.css';
@@ -14,11 +15,14 @@ export interface ChartProps { lines: Line[]; log: boolean; band: boolean; weight
 interface Drawn { line: Line; mean: Cell[]; min: Cell[]; max: Cell[]; raw: Cell[] | null }
 
 const alpha = (hex: string, a: number): string => hex + Math.round(a * 255).toString(16).padStart(2, '0');
+/** Steps of an axis in ms: whole seconds, minutes, hours, days. */
+const MS_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map((s) => s * 1000);
 const FONT = "11px 'Inter Variable', sans-serif";
 
 function prepare(p: ChartProps): { x: number[]; drawn: Drawn[] } {
   const pos = (y: Array<number | null>): Array<number | null> => (p.log ? positive(y).y : y);
-  const parts = p.lines.map((l) => ({ x: l.curve.x, cols: [pos(smooth(l.curve.mean, p.weight)), pos(l.curve.min), pos(l.curve.max), pos(l.curve.mean)] }));
+  // Elapsed time counts from the start, so that its ticks are round.
+  const parts = p.lines.map((l) => ({ x: p.x === 'time' ? l.curve.x.map((v) => v - (p.t0 ?? 0)) : l.curve.x, cols: [pos(smooth(l.curve.mean, p.weight)), pos(l.curve.min), pos(l.curve.max), pos(l.curve.mean)] }));
   const a = align(parts);
   return { x: a.x, drawn: p.lines.map((line, i) => { const c = a.cols[i] ?? []; return { line, mean: c[0] ?? [], min: c[1] ?? [], max: c[2] ?? [], raw: p.weight > 0 ? (c[3] ?? []) : null }; }) };
 }
@@ -56,17 +60,18 @@ export function Chart(p: ChartProps) {
   useEffect(() => {
     const el = ref.current;
     if (!el) return;
-    const { x, drawn } = prepare({ lines, log, band, weight, sync, x: xkind });
+    const { x, drawn } = prepare({ lines, log, band, weight, sync, x: xkind, t0 });
     const tx3 = cssToken('--tx3'), grid = cssToken('--grid');
-    const xTick = (v: number): string => (xkind === 'iter' ? formatTick(v) : xkind === 'clock' ? formatClock(v).slice(0, 5) : formatDuration(v - t0));
-    const xTitle = (v: number): string => (xkind === 'iter' ? `iteration ${v.toLocaleString('en')}` : xkind === 'clock' ? formatClock(v) : `after ${formatDuration(v - t0)}`);
+    const xTick = (v: number): string => (xkind === 'iter' ? formatTick(v) : xkind === 'clock' ? formatClock(v).slice(0, 5) : formatSpan(v));
+    const xTitle = (v: number): string => (xkind === 'iter' ? `iteration ${v.toLocaleString('en')}` : xkind === 'clock' ? formatClock(v) : `after ${formatDuration(v)}`);
 
     const series: uPlot.Series[] = [{}];
     const bands: uPlot.Band[] = [];
     const data: Cell[][] = [x];
     const dots = new Map<number, number>();
     const hidden = { stroke: 'transparent', width: 0, points: { show: false } };
-    for (const d of drawn) {
+    const dash = dashes(drawn.map((d) => cssToken(`--run${d.line.color}`)));
+    drawn.forEach((d, i) => {
       const c = cssToken(`--run${d.line.color}`);
       if (band && d.line.curve.band) {
         series.push({ ...hidden }, { ...hidden });
@@ -74,10 +79,10 @@ export function Chart(p: ChartProps) {
         bands.push({ series: [series.length - 1, series.length - 2], fill: alpha(c, 0.2) });
       }
       if (d.raw) { series.push({ stroke: alpha(c, 0.35), width: 1, spanGaps: false, points: { show: false } }); data.push(d.raw); }
-      series.push({ stroke: c, width: 1.5, spanGaps: false, points: { show: d.line.curve.x.length === 1, size: 5, fill: c } });
+      series.push({ stroke: c, width: 1.5, dash: DASHES[dash[i] ?? 0] ?? [], spanGaps: false, points: { show: d.line.curve.x.length === 1, size: 5, fill: c } });
       data.push(d.mean);
       dots.set(series.length - 1, d.line.color);
-    }
+    });
     const tip = document.createElement('div');
     tip.className = 'tip';
     tip.hidden = true;
@@ -104,7 +109,7 @@ export function Chart(p: ChartProps) {
       for (const d of drawn) {
         ctx.fillStyle = cssToken(`--run${d.line.color}`);
         for (const at of nanMarks(d.line.curve.x, d.line.curve.nan)) {
-          const px = u.valToPos(at, 'x', true);
+          const px = u.valToPos(xkind === 'time' ? at - t0 : at, 'x', true);
           if (px < left || px > left + width) continue;
           ctx.beginPath();
           ctx.moveTo(px - 5 * k, top + height);
@@ -130,7 +135,7 @@ export function Chart(p: ChartProps) {
       cursor: { ...(sync ? { sync: { key: sync, scales: ['x', null] as never, setSeries: false } } : {}), y: false, points: { show: point as never }, drag: { x: true, y: false } },
       scales: { x: { time: false, ...(zoom.current ? { min: zoom.current.min, max: zoom.current.max } : {}) }, y: { distr: log ? 3 : 1 } },
       axes: [
-        { ...axis, size: 24, gap: 6, space: 64, values: (_u, v) => v.map(xTick) },
+        { ...axis, size: 24, gap: 6, space: 64, values: (_u, v) => v.map(xTick), ...(xkind === 'iter' ? {} : { incrs: MS_STEPS }) },
         { ...axis, size: 46, gap: 6, space: log ? 4 : 34, values: (_u, v) => v.map((n) => (n === null || n === undefined ? '' : formatTick(n))), ...(log ? { filter: logFilter as never, grid: { ...axis.grid, filter: logFilter as never } } : {}) },
       ],
       hooks: {

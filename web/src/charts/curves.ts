@@ -92,7 +92,7 @@ export function footNote(curves: Curve[]): { text: string; nan: number; inf: num
   const same = totals.every((t) => t === totals[0]);
   const n = same ? (totals[0] ?? 0) : sum(totals);
   const each = curves.length > 1 ? (same ? ' each' : ' in all') : '';
-  const text = curves.some((c) => !c.band) ? `${n.toLocaleString('en')} means${each}, no range from this server` : n > buckets && same ? `${n.toLocaleString('en')} points${each} in ${buckets.toLocaleString('en')} buckets` : `${n.toLocaleString('en')} point${n === 1 ? '' : 's'}${each}`;
+  const text = curves.some((c) => !c.band) ? `${n.toLocaleString('en')} mean${n === 1 ? '' : 's'}${each}, no min–max on this axis` : n > buckets && same ? `${n.toLocaleString('en')} points${each} in ${buckets.toLocaleString('en')} buckets` : `${n.toLocaleString('en')} point${n === 1 ? '' : 's'}${each}`;
   return { text, nan, inf };
 }
 

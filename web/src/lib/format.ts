@@ -52,6 +52,14 @@ export function formatDuration(ms: number | null | undefined): string {
   return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
 }
 
+/** A tick on an axis of elapsed time: 30s, 5m, 1.5h. */
+export function formatSpan(ms: number): string {
+  const s = ms / 1000;
+  if (s === 0) return '0';
+  if (s < 60) return `${+s.toFixed(1)}s`;
+  return s < 3600 ? `${+(s / 60).toFixed(1)}m` : `${+(s / 3600).toFixed(2)}h`;
+}
+
 /** The server's time strings (microseconds, with or without zone = UTC) as epoch ms; NaN when there is none. */
 export function parseTime(s: string | null | undefined): number {
   if (!s) return NaN;

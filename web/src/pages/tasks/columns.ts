@@ -30,7 +30,7 @@ export function findColumns(tasks: Task[]): Found {
     params: [...params].map(([key, p]) => ({ key, differs: p.values.size > 1 || p.count < tasks.length, count: p.count })).sort((a, b) => Number(b.differs) - Number(a.differs) || b.count - a.count || (a.key < b.key ? -1 : 1)),
   };
 }
-export const firstChoice = (f: Found): Columns => ({ metrics: f.metrics.slice(0, 3).map((m) => m.key), params: f.params.filter((p) => p.differs).slice(0, 3).map((p) => p.key) });
+export const firstChoice = (f: Found): Columns => ({ metrics: f.metrics.slice(0, 3).map((m) => m.key), params: (f.params.some((p) => p.differs) ? f.params.filter((p) => p.differs) : f.params).slice(0, 3).map((p) => p.key) });
 
 /** The columns of a project's table, kept in this browser once the user has changed them. */
 export function useColumns(project: string, found: Found): [Columns, (c: Columns | null) => void] {

@@ -59,7 +59,7 @@ export function Tasks({ project }: { project: string }) {
         <div className="chips">
           <FilterMenu value={text} onChange={setText} tags={tags} />
           <Chips value={text} onChange={setText} />
-          <span className="tsum" role="status">{q.data && <><b>{shown}</b>{filtered || total === null || total <= tasks.length ? ' tasks' : ` of ${formatCount(total)} tasks`}{running > 0 && <><i>·</i><span className="r"><b>{running}</b> running</span></>}{failed > 0 && <><i>·</i><span className="fl"><b>{failed}</b> failed</span></>}</>}</span>
+          <span className="tsum" role="status">{q.data && <><b>{shown}</b>{filtered || total === null || total <= tasks.length ? (tasks.length === 1 ? ' task' : ' tasks') : ` of ${formatCount(total)} tasks`}{running > 0 && <><i>·</i><span className="r"><b>{running}</b> running</span></>}{failed > 0 && <><i>·</i><span className="fl"><b>{failed}</b> failed</span></>}</>}</span>
           <LiveSwitch live={live} setLive={setLive} />
         </div>
         {q.error && !q.data ? <Failed what="The tasks could not be loaded" error={q.error} retry={() => void q.refetch()} />
