@@ -80,7 +80,7 @@ export function Shell({ nav, crumbs, title, children }: { nav: Nav; crumbs: Crum
             </span>
           ))}
         </nav>
-        <button type="button" className="palette" onClick={openPalette} aria-label="Search or jump to"><IconSearch size={14} stroke={1.6} /><span>Search or jump to…</span><kbd>Ctrl K</kbd></button>
+        <button type="button" className="palette" onClick={openPalette}><IconSearch size={14} stroke={1.6} /><span>Search or jump to…</span><kbd>Ctrl K</kbd></button>
         <span className={`live${ok ? '' : ' off'}`} role="status"><i />{ok ? 'Live' : 'Offline'}</span>
         <IconBtn label="Help and shortcuts  ?" onClick={openHelp}><IconHelp {...I} size={18} /></IconBtn>
         <Account />
