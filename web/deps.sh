@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the page's packages into node_modules when package-lock.json differs from what is there. Needs node on PATH.
+# Makes ready what neither git nor a build keeps: npm packages (when package-lock.json differs from what is installed)
+# and src/api/generated.ts, the types of all calls, from api/*.api. Needs node and python3 on PATH.
 set -eu
 cd "$(dirname "$0")"
 
@@ -12,6 +13,8 @@ npm() {
 
 want=$(node -e 'console.log(require("crypto").createHash("sha256").update(require("fs").readFileSync("package-lock.json")).digest("hex"))')
 have=$(cat node_modules/.lock-hash 2>/dev/null || echo none)
-[ "$want" = "$have" ] && exit 0
-npm ci --ignore-scripts --no-audit --no-fund
-echo "$want" >node_modules/.lock-hash
+if [ "$want" != "$have" ]; then
+    npm ci --ignore-scripts --no-audit --no-fund
+    echo "$want" >node_modules/.lock-hash
+fi
+python3 ../tools/apigen.py typescript src/api/generated.ts ../api/*.api

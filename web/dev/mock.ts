@@ -50,7 +50,7 @@ const calls: Record<string, (b: Body) => unknown> = {
   'workers.get_all': () => ({ workers }),
   'models.get_all_ex': (b) => ({ models: (b['id'] as string[]).map((id, i) => ({ id, name: i ? 'mit-b3-imagenet' : 'checkpoint-50', uri: 'http://127.0.0.1:8081/vision/checkpoint-50.pt', framework: 'PyTorch', created: new Date(T0 - 120_000).toISOString() })) }),
   'x_events.scalars': (b) => ({ series: find(b['task']).last_iteration ? scalars : [] }),
-  'events.scalar_metrics_iter_histogram': () => Object.fromEntries([...new Set(scalars.map((s) => s.metric))].map((m) => [m, Object.fromEntries(scalars.filter((s) => s.metric === m).map((s) => [s.variant, { name: s.variant, x: s.x.map((v) => T0 - 3_600_000 + v * 80), y: s.y }]))])),
+  'events.scalar_metrics_iter_histogram': () => Object.fromEntries([...new Set(scalars.map((s) => s.metric))].map((m) => [m, Object.fromEntries(scalars.filter((s) => s.metric === m).map((s) => [s.variant, { name: s.variant, x: (s.x ?? []).map((v) => T0 - 3_600_000 + v * 80), y: s.y }]))])),
   'x_events.log': async (b) => {
     const limit = Number(b['limit'] ?? 100);
     if (b['before']) { const end = Number(b['before']), from = Math.max(1, end - limit); return { lines: Array.from({ length: end - from }, (_, i) => line(from + i)), prev: from > 1 ? String(from) : '', total: total(), open: true }; }
@@ -63,7 +63,7 @@ const calls: Record<string, (b: Body) => unknown> = {
     const end = total() + 1, from = Math.max(1, end - limit);
     return { lines: Array.from({ length: end - from }, (_, i) => line(from + i)), prev: String(from), next: String(end), total: total(), open: true };
   },
-  'x_tasks.timeline': (b) => { const t = find(b['task']), s = Date.parse(t.started ?? ''), e = t.status === 'in_progress' ? null : s + (t.active_duration ?? 0) * 1000; return { stages: t.started ? [{ name: 'queued', started: s - 16_600, ended: s - 4_200, ok: true }, { name: 'repository', started: s - 4_200, ended: s - 900, detail: 'commit 9e41c2d', ok: true }, { name: 'environment', started: s - 900, ended: s, detail: 'reused', ok: true }, { name: 'running', started: s, ended: e, ok: t.status !== 'failed' }] : [], why: t.status === 'failed' ? { text: t.status_message, exit_code: 1 } : null }; },
+  'x_tasks.timeline': (b) => { const t = find(b['task']), s = Date.parse(t.started ?? ''), iso = (ms: number) => new Date(ms).toISOString(), e = t.status === 'in_progress' ? null : s + (t.active_duration ?? 0) * 1000; return { stages: t.started ? [{ name: 'queued', started: iso(s - 16_600), ended: iso(s - 4_200), ok: true }, { name: 'repository', started: iso(s - 4_200), ended: iso(s - 900), detail: 'commit 9e41c2d', ok: true }, { name: 'environment', started: iso(s - 900), ended: iso(s), detail: 'reused', ok: true }, { name: 'running', started: iso(s), ...(e ? { ended: iso(e) } : {}), ok: t.status !== 'failed' }] : [], why: t.status === 'failed' ? { text: t.status_message, exit_code: 1 } : null }; },
   'events.get_task_plots': () => ({ plots }),
   'events.debug_images': () => ({ metrics: [{ iterations: [{ iter: 42000, events: ['pred', 'truth', 'overlay'].map((variant) => ({ metric: 'val', variant, iter: 42000, url: `http://127.0.0.1:8081/img/${variant}.svg` })) }] }] }),
 };

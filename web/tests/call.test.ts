@@ -21,7 +21,7 @@ describe('call', () => {
   });
   it('turns a refusal into words, codes and a request id', async () => {
     use(answer(400, { meta: { id: 'abc', result_code: 400, result_subcode: 101, result_msg: 'Invalid task id' }, data: {} }));
-    const e = await failure(call('tasks.get_by_id', {}));
+    const e = await failure(call('tasks.get_by_id', { task: 'x' }));
     expect(e).toBeInstanceOf(ApiError);
     expect([e.message, e.code, e.subcode, e.requestId, e.action]).toEqual(['Invalid task id', 400, 101, 'abc', 'tasks.get_by_id']);
   });
@@ -29,7 +29,7 @@ describe('call', () => {
     use(answer(401, { meta: { result_msg: 'Unauthorized' }, data: {} }));
     const heard = vi.fn();
     const off = onUnauthorised(heard);
-    await failure(call('users.get_current_user'));
+    await failure(call('users.get_current_user', {}));
     await failure(call('auth.login', {}, { keep401: true }));
     off();
     expect(heard).toHaveBeenCalledTimes(1);
@@ -38,18 +38,18 @@ describe('call', () => {
     const seen: boolean[] = [];
     const off = onReach((ok) => seen.push(ok));
     vi.stubGlobal('fetch', vi.fn(async () => { throw new TypeError('Failed to fetch'); }));
-    const e = await failure(call('debug.ping'));
+    const e = await failure(call('debug.ping', {}));
     use(answer(200, { meta: {}, data: {} }));
-    await call('debug.ping');
+    await call('debug.ping', {});
     off();
     expect(e.code).toBe(0);
     expect(seen).toEqual([false, true]);
   });
   it('does not call a broken answer a success', async () => {
     use(answer(200, '<html>proxy</html>'));
-    expect((await failure(call('debug.ping'))).code).toBe(502);
+    expect((await failure(call('debug.ping', {}))).code).toBe(502);
     use(answer(503, 'busy'));
-    const e = await failure(call('debug.ping'));
+    const e = await failure(call('debug.ping', {}));
     expect(e.code).toBe(503);
     expect(e.message).not.toBe('');
   });

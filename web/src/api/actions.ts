@@ -55,14 +55,14 @@ export async function act(name: Exclude<ActionName, 'clone' | 'enqueue'>, t: Tas
 }
 
 export async function enqueue(t: Pick<Task, 'id'>, queue: string): Promise<{ queue_watched?: boolean }> {
-  const d = await call<{ queue_watched?: boolean }>('tasks.enqueue', { task: t.id, queue, verify_watched_queue: true });
+  const d = await call('tasks.enqueue', { task: t.id, queue, verify_watched_queue: true });
   await refresh(t.id);
   return d;
 }
 
 export interface CloneWish { name: string; comment: string; params: Record<string, Record<string, { section: string; name: string; value: string; type?: string }>> | null }
 export async function clone(t: Task, wish: CloneWish): Promise<string> {
-  const d = await call<{ id: string }>('tasks.clone', {
+  const d = await call('tasks.clone', {
     task: t.id, new_task_name: wish.name, new_task_comment: wish.comment, new_task_parent: t.id,
     ...(wish.params ? { new_task_hyperparams: wish.params } : {}),
   });

@@ -1,5 +1,12 @@
 // The one fetch wrapper: POST to our own origin, envelope unwrapped, failures as typed errors, 401 sends to the login page.
 
+import type { Calls } from './generated';
+import type { Documents } from './types';
+
+export type CallName = keyof Calls;
+/** What a call answers; where the description says only "a document", the members the page reads of it. */
+export type Answer<K extends CallName> = K extends keyof Documents ? Omit<Calls[K]['out'], keyof Documents[K]> & Documents[K] : Calls[K]['out'];
+
 export class ApiError extends Error {
   override name = 'ApiError';
   constructor(
@@ -29,7 +36,7 @@ const WORDS: Record<number, string> = { 403: 'Not allowed', 404: 'Not found', 41
 /** Message of the server without the framework's "Invalid task id: …" prefix noise; never empty. */
 const words = (msg: string | undefined, status: number): string => (msg && msg !== 'OK' ? msg : (WORDS[status] ?? `The server answered ${status}`));
 
-export async function call<T>(action: string, body: object = {}, opt: CallOptions = {}): Promise<T> {
+export async function call<K extends CallName>(action: K, body: Calls[K]['in'], opt: CallOptions = {}): Promise<Answer<K>> {
   const timeout = AbortSignal.timeout(opt.timeoutMs ?? 30_000);
   const signal = opt.signal ? AbortSignal.any([opt.signal, timeout]) : timeout;
   let res: Response;
@@ -54,7 +61,7 @@ export async function call<T>(action: string, body: object = {}, opt: CallOption
   let env: Envelope;
   try { env = JSON.parse(text) as Envelope; } catch { env = {}; }
   const meta = env.meta ?? {};
-  if (res.ok && env.data !== undefined) return env.data as T;
+  if (res.ok && env.data !== undefined) return env.data as Answer<K>;
   const error = new ApiError(res.ok ? 'The answer is not JSON of this API' : words(meta.result_msg, res.status), res.ok ? 502 : res.status, meta.result_subcode ?? 0, meta.id ?? '', action);
   if (res.status === 401 && !opt.keep401) unauthorised.forEach((f) => f());
   throw error;

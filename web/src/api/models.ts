@@ -1,7 +1,7 @@
 // Models by id: a task names only ids, their files stand in the models themselves.
 import { useQuery } from '@tanstack/react-query';
 import { ApiError, call } from './call';
-import type { Model, Task } from './types';
+import type { Task } from './types';
 
 export function useModels(t: Task) {
   const ids = [...(t.models?.input ?? []), ...(t.models?.output ?? [])].map((r) => (typeof r.model === 'string' ? r.model : r.model?.id)).filter((x): x is string => !!x);
@@ -10,9 +10,9 @@ export function useModels(t: Task) {
     enabled: ids.length > 0,
     staleTime: 30_000,
     queryFn: async ({ signal }) => {
-      const all = await call<{ models: Model[] }>('models.get_all_ex', { id: [...new Set(ids)] }, { signal }).then((d) => d.models, async (e: unknown) => {
+      const all = await call('models.get_all_ex', { id: [...new Set(ids)] }, { signal }).then((d) => d.models, async (e: unknown) => {
         if (!(e instanceof ApiError) || e.code !== 404) throw e;
-        return Promise.all([...new Set(ids)].map((model) => call<{ model: Model }>('models.get_by_id', { model }, { signal }).then((d) => d.model)));
+        return Promise.all([...new Set(ids)].map((model) => call('models.get_by_id', { model }, { signal }).then((d) => d.model)));
       });
       return new Map(all.map((m) => [m.id, m]));
     },

@@ -1,7 +1,7 @@
 // Every read the pages make, as query hooks. Key = [action, body]; lists stay on screen while they are fetched again.
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, call } from './call';
-import type { ImageEvent, MetricPage, PlotEvent, Project, Queue, ServerInfo, Task, Timeline, User, Worker } from './types';
+import type { ImageEvent, Project, Queue, Task, Worker } from './types';
 
 export const client = new QueryClient({
   defaultOptions: {
@@ -22,13 +22,12 @@ const LIST_FIELDS = [
 ];
 export const PAGE = 100;
 
-export const useUser = () => useQuery({ queryKey: ['users.get_current_user'], queryFn: ({ signal }) => call<{ user: User }>('users.get_current_user', {}, { signal }).then((d) => d.user), staleTime: 300_000 });
-export const useServerInfo = () => useQuery({ queryKey: ['server.info'], queryFn: ({ signal }) => call<ServerInfo>('server.info', {}, { signal }), staleTime: 300_000 });
+export const useUser = () => useQuery({ queryKey: ['users.get_current_user'], queryFn: ({ signal }) => call('users.get_current_user', {}, { signal }).then((d) => d.user), staleTime: 300_000 });
 
 export function useProjects() {
   return useQuery<Project[]>({
     queryKey: ['projects.get_all_ex'],
-    queryFn: ({ signal }) => call<{ projects: Project[] }>('projects.get_all_ex', { include_stats: true, page: 0, page_size: 500, order_by: ['-last_update'] }, { signal }).then((d) => d.projects),
+    queryFn: ({ signal }) => call('projects.get_all_ex', { include_stats: true, page: 0, page_size: 500, order_by: ['-last_update'] }, { signal }).then((d) => d.projects),
     refetchInterval: 10_000,
     placeholderData: keepPreviousData,
   });
@@ -38,7 +37,7 @@ export function useProjects() {
 export function useProject(id: string) {
   return useQuery({
     queryKey: ['projects.get_by_id', id],
-    queryFn: ({ signal }) => call<{ project: Project }>('projects.get_by_id', { project: id }, { signal }).then((d) => d.project),
+    queryFn: ({ signal }) => call('projects.get_by_id', { project: id }, { signal }).then((d) => d.project),
     enabled: id !== '*' && id !== '',
     staleTime: 60_000,
   });
@@ -49,7 +48,7 @@ export function useTasks(project: string, filter: Record<string, unknown>, order
   return useInfiniteQuery({
     queryKey: ['tasks.get_all_ex', body],
     initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { ...body, page: pageParam }, { signal }).then((d) => d.tasks),
+    queryFn: ({ pageParam, signal }) => call('tasks.get_all_ex', { ...body, page: pageParam }, { signal }).then((d) => d.tasks),
     getNextPageParam: (last, pages) => (last.length === PAGE ? pages.length : undefined),
     refetchInterval: (q) => (live && (q.state.data?.pages.length ?? 0) <= 5 ? 5_000 : false),
     placeholderData: keepPreviousData,
@@ -61,7 +60,7 @@ export const activeStatus = (s: string | undefined): boolean => s === 'in_progre
 export function useTask(id: string) {
   return useQuery({
     queryKey: ['task', id],
-    queryFn: ({ signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { id: [id], search_hidden: true }, { signal }).then((d) => {
+    queryFn: ({ signal }) => call('tasks.get_all_ex', { id: [id], search_hidden: true }, { signal }).then((d) => {
       const t = d.tasks[0];
       if (!t) throw new ApiError('There is no task with this id', 404, 0, '', 'tasks.get_all_ex');
       return t;
@@ -73,7 +72,7 @@ export function useTask(id: string) {
 export function useTimeline(id: string, live: boolean) {
   return useQuery({
     queryKey: ['x_tasks.timeline', id],
-    queryFn: ({ signal }) => call<Timeline>('x_tasks.timeline', { task: id }, { signal }).catch((e: unknown) => {
+    queryFn: ({ signal }) => call('x_tasks.timeline', { task: id }, { signal }).catch((e: unknown) => {
       // An older server has no such call: the page then draws what the task's own times say.
       if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return null;
       throw e;
@@ -85,7 +84,7 @@ export function useTimeline(id: string, live: boolean) {
 export function usePlots(task: string, live: boolean) {
   return useQuery({
     queryKey: ['events.get_task_plots', task],
-    queryFn: ({ signal }) => call<{ plots: PlotEvent[] }>('events.get_task_plots', { task, iters: 1, no_scroll: true }, { signal, timeoutMs: 60_000 }).then((d) => d.plots),
+    queryFn: ({ signal }) => call('events.get_task_plots', { task, iters: 1, no_scroll: true }, { signal, timeoutMs: 60_000 }).then((d) => d.plots),
     refetchInterval: live ? 10_000 : false,
   });
 }
@@ -93,14 +92,14 @@ export function usePlots(task: string, live: boolean) {
 export function useImages(task: string, iters: number, live: boolean) {
   return useQuery<ImageEvent[]>({
     queryKey: ['events.debug_images', task, iters],
-    queryFn: ({ signal }) => call<MetricPage<ImageEvent>>('events.debug_images', { metrics: [{ task }], iters }, { signal }).then((d) => (d.metrics ?? []).flatMap((m) => m.iterations.flatMap((i) => i.events))),
+    queryFn: ({ signal }) => call('events.debug_images', { metrics: [{ task }], iters }, { signal }).then((d) => (d.metrics ?? []).flatMap((m) => m.iterations.flatMap((i) => i.events))),
     refetchInterval: live ? 10_000 : false,
     placeholderData: keepPreviousData,
   });
 }
 
-export const useQueues = () => useQuery<Queue[]>({ queryKey: ['queues.get_all_ex'], queryFn: ({ signal }) => call<{ queues: Queue[] }>('queues.get_all_ex', { page: 0, page_size: 500, order_by: ['name'] }, { signal }).then((d) => d.queues), refetchInterval: 5_000, placeholderData: keepPreviousData });
-export const useWorkers = () => useQuery<Worker[]>({ queryKey: ['workers.get_all'], queryFn: ({ signal }) => call<{ workers: Worker[] }>('workers.get_all', { last_seen: 3600 }, { signal }).then((d) => d.workers), refetchInterval: 5_000, placeholderData: keepPreviousData });
+export const useQueues = () => useQuery<Queue[]>({ queryKey: ['queues.get_all_ex'], queryFn: ({ signal }) => call('queues.get_all_ex', { page: 0, page_size: 500, order_by: ['name'] }, { signal }).then((d) => d.queues), refetchInterval: 5_000, placeholderData: keepPreviousData });
+export const useWorkers = () => useQuery<Worker[]>({ queryKey: ['workers.get_all'], queryFn: ({ signal }) => call('workers.get_all', { last_seen: 3600 }, { signal }).then((d) => d.workers), refetchInterval: 5_000, placeholderData: keepPreviousData });
 
 /** Tasks by id with few fields, for lists that hold only ids (queues, workers). */
 export function useTasksById(ids: string[]) {
@@ -108,9 +107,8 @@ export function useTasksById(ids: string[]) {
   return useQuery<Map<string, Task>>({
     queryKey: ['tasks.by_id', key],
     enabled: key.length > 0,
-    queryFn: ({ signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { id: key, only_fields: ['name', 'status', 'user.name', 'project.name', 'created', 'status_changed', 'runtime.progress', 'started', 'last_iteration'] }, { signal }).then((d) => new Map(d.tasks.map((t) => [t.id, t]))),
+    queryFn: ({ signal }) => call('tasks.get_all_ex', { id: key, only_fields: ['name', 'status', 'user.name', 'project.name', 'created', 'status_changed', 'runtime.progress', 'started', 'last_iteration'] }, { signal }).then((d) => new Map(d.tasks.map((t) => [t.id, t]))),
     refetchInterval: 5_000,
     placeholderData: keepPreviousData,
   });
 }
-export type { PlotEvent };

@@ -1,8 +1,7 @@
 // Curves of a task: our min/max-true call where the server has it, else the reference's means.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { fromHistogram, fromSeries, SINGLE, type Curve, type Histogram } from '../charts/curves';
+import { fromHistogram, fromSeries, SINGLE, type Curve } from '../charts/curves';
 import { ApiError, call } from './call';
-import type { XSeries } from './types';
 
 let own: boolean | null = null;
 export interface Scalars { curves: Curve[]; singles: Curve[] }
@@ -15,15 +14,15 @@ function split(all: Curve[], byTime = false): Scalars {
 async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal): Promise<Scalars> {
   if (key === 'iter' && own !== false) {
     try {
-      const d = await call<{ series: XSeries[] }>('x_events.scalars', { task, samples: 500 }, { signal, timeoutMs: 60_000 });
+      const d = await call('x_events.scalars', { task, samples: 500 }, { signal, timeoutMs: 60_000 });
       own = true;
-      return split(d.series.map(fromSeries));
+      return split((d.series ?? []).map(fromSeries));
     } catch (e) {
       if (!(e instanceof ApiError) || e.code !== 404 || own === true) throw e;
       own = false;
     }
   }
-  return split(fromHistogram(await call<Histogram>('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })), key === 'timestamp');
+  return split(fromHistogram(await call('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })), key === 'timestamp');
 }
 
 export function useScalars(task: string, key: 'iter' | 'timestamp', live: boolean) {

@@ -1,4 +1,11 @@
-// What the page reads of each answer. Hand-written from the API description; only members that are used stand here.
+// The documents inside answers (tasks, projects, queues …): the API description leaves their members open, so what the
+// page reads of them stands here. Calls themselves are typed by generated.ts, which the build makes from api/*.api.
+import type { Histogram } from '../charts/curves';
+import type { XEventsCurve, XTasksStage, XTasksTimelineOut } from './generated';
+
+export type XSeries = XEventsCurve;
+export type Stage = XTasksStage;
+export type Timeline = XTasksTimelineOut;
 
 export type ApiStatus = 'created' | 'queued' | 'in_progress' | 'stopped' | 'published' | 'publishing' | 'closed' | 'failed' | 'completed' | 'unknown';
 export interface Named { id: string; name?: string }
@@ -55,16 +62,26 @@ export interface Queue { id: string; name: string; display_name?: string; create
 export interface Worker { id: string; user?: Named; ip?: string; register_time?: string; last_activity_time?: string; last_report_time?: string; task?: Named & { running_time?: number; last_iteration?: number }; project?: Named; queue?: Named; queues?: Array<Named & { num_tasks?: number }>; tags?: string[]; system_tags?: string[] }
 
 export interface LogEvent { timestamp: number; level?: string; msg: string; worker?: string }
-export interface XLogLine { n: number; t: number; level?: string; text: string }
-export interface XLog { lines: XLogLine[]; next?: string; prev?: string; total?: number; open?: boolean }
-export interface XSeries { metric: string; variant: string; x: number[]; y: unknown[]; min: unknown[]; max: unknown[]; nan?: number[]; inf?: number[]; count?: number[]; total_points?: number; last?: unknown; last_iter?: number }
-/** Times are epoch ms or the server's time text. */
-export interface Stage { name: string; started?: number | string | null; ended?: number | string | null; detail?: string; ok?: boolean }
-export interface Timeline { stages: Stage[]; why?: { text?: string; exit_code?: number | null; signal?: number | string | null } | null }
-
 export interface PlotEvent { metric: string; variant: string; iter?: number; plot_str?: string; timestamp?: number; plot_len?: number }
 export interface ImageEvent { metric: string; variant: string; iter: number; url?: string; key?: string; timestamp?: number }
 export interface MetricPage<E> { metrics: Array<{ task?: string; iterations: Array<{ iter: number; events: E[] }> }>; scroll_id?: string }
 
 export interface User { id: string; name?: string; given_name?: string; family_name?: string; role?: string; company?: Named }
-export interface ServerInfo { version?: string; build?: string; uid?: string; x_features?: Record<string, number> | string[]; x_version?: string }
+
+/** Members of answers that are documents. */
+export interface Documents {
+  'tasks.clone': { id: string };
+  'queues.create': { id: string };
+  'tasks.get_all_ex': { tasks: Task[] };
+  'projects.get_all_ex': { projects: Project[] };
+  'projects.get_by_id': { project: Project };
+  'queues.get_all_ex': { queues: Queue[] };
+  'workers.get_all': { workers: Worker[] };
+  'models.get_all_ex': { models: Model[] };
+  'models.get_by_id': { model: Model };
+  'users.get_current_user': { user: User };
+  'events.get_task_log': { events: LogEvent[]; returned: number; total: number };
+  'events.get_task_plots': { plots: PlotEvent[] };
+  'events.debug_images': MetricPage<ImageEvent>;
+  'events.scalar_metrics_iter_histogram': Histogram;
+}

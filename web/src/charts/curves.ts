@@ -18,10 +18,11 @@ const sum = (a: number[]): number => a.reduce((x, y) => x + y, 0);
 export const SINGLE = -2147483648;
 
 export function fromSeries(s: XSeries): Curve {
-  const zero = s.x.map(() => 0);
+  const x = s.x ?? [], zero = x.map(() => 0);
+  const list = (v: unknown): Array<number | null> => (Array.isArray(v) ? v.map(finite) : x.map(() => null));
   return {
-    key: `${s.metric}\u0000${s.variant}`, metric: s.metric, variant: s.variant, x: s.x, mean: s.y.map(finite), min: s.min.map(finite), max: s.max.map(finite),
-    nan: s.nan ?? zero, inf: s.inf ?? zero, total: s.total_points ?? sum(s.count ?? s.x.map(() => 1)), last: wireNumber(s.last) ?? null, lastIter: s.last_iter ?? null, band: true,
+    key: `${s.metric}\u0000${s.variant}`, metric: s.metric, variant: s.variant, x, mean: list(s.y), min: list(s.min), max: list(s.max),
+    nan: s.nan ?? zero, inf: s.inf ?? zero, total: s.total_points, last: wireNumber(s.last), lastIter: s.last_iter ?? null, band: true,
   };
 }
 

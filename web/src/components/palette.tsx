@@ -27,7 +27,7 @@ function useHits(text: string): Hit[] {
   useEffect(() => { const t = setTimeout(() => setSlow(text.trim()), 150); return () => clearTimeout(t); }, [text]);
   const tasks = useQuery<Task[]>({
     queryKey: ['palette', slow],
-    queryFn: ({ signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { ...(slow ? (/^[0-9a-f]{32}$/.test(slow) ? { id: [slow] } : { _any_: { pattern: escape(slow), fields: ['name', 'id'] } }) : {}), order_by: ['-last_update'], page: 0, page_size: 8, only_fields: ['name', 'status', 'project.name'] }, { signal }).then((d) => d.tasks),
+    queryFn: ({ signal }) => call('tasks.get_all_ex', { ...(slow ? (/^[0-9a-f]{32}$/.test(slow) ? { id: [slow] } : { _any_: { pattern: escape(slow), fields: ['name', 'id'] } }) : {}), order_by: ['-last_update'], page: 0, page_size: 8, only_fields: ['name', 'status', 'project.name'] }, { signal }).then((d) => d.tasks),
     placeholderData: keepPreviousData,
   });
   return useMemo(() => {

@@ -37,7 +37,7 @@ function useReach(): boolean {
   return ok;
 }
 async function logOut(): Promise<void> {
-  await call('auth.logout').catch(() => undefined);
+  await call('auth.logout', {}).catch(() => undefined);
   client.clear();
   navigate('/login');
 }

@@ -12,7 +12,7 @@ import { toast, toastError } from '../toast';
 
 /** The queue new work goes to unless somebody picks another. */
 export function useDefaultQueue() {
-  return useQuery({ queryKey: ['queues.get_default'], queryFn: ({ signal }) => call<{ id?: string }>('queues.get_default', {}, { signal }).catch((e: unknown) => { if (e instanceof ApiError && e.code >= 400) return {} as { id?: string }; throw e; }), staleTime: 60_000 });
+  return useQuery({ queryKey: ['queues.get_default'], queryFn: ({ signal }) => call('queues.get_default', {}, { signal }).catch((e: unknown) => { if (e instanceof ApiError && e.code >= 400) return {} as { id?: string }; throw e; }), staleTime: 60_000 });
 }
 export function QueueSelect({ value, onChange, queues }: { value: string; onChange: (id: string) => void; queues: Queue[] }) {
   const q = queues.find((x) => x.id === value);

@@ -19,7 +19,7 @@ const FIELDS = ['name', 'status', 'status_message', 'status_reason', 'project.na
 function useLatest(status: string[], n: number) {
   return useQuery({
     queryKey: ['tasks.get_all_ex', 'home', status],
-    queryFn: ({ signal }) => call<{ tasks: Task[] }>('tasks.get_all_ex', { ...(status.length ? { status } : {}), system_tags: ['-archived'], order_by: ['-last_update'], page: 0, page_size: n, only_fields: FIELDS }, { signal }).then((d) => d.tasks),
+    queryFn: ({ signal }) => call('tasks.get_all_ex', { ...(status.length ? { status } : {}), system_tags: ['-archived'], order_by: ['-last_update'], page: 0, page_size: n, only_fields: FIELDS }, { signal }).then((d) => d.tasks),
     refetchInterval: 5_000,
   });
 }

@@ -37,7 +37,7 @@ function takeCode(): string | null {
 }
 
 function ServerLine() {
-  const modes = useQuery({ queryKey: ['login.supported_modes'], queryFn: ({ signal }) => call<{ authenticated?: boolean }>('login.supported_modes', {}, { signal, keep401: true }), refetchInterval: (q) => (q.state.error ? 3_000 : false), retry: false });
+  const modes = useQuery({ queryKey: ['login.supported_modes'], queryFn: ({ signal }) => call('login.supported_modes', {}, { signal, keep401: true }), refetchInterval: (q) => (q.state.error ? 3_000 : false), retry: false });
   useEffect(() => { if (modes.data?.authenticated) enter(); }, [modes.data]);
   const down = modes.error instanceof ApiError && modes.error.code === 0;
   return <span role="status"><i className={down ? 'okd down' : 'okd'} />{down ? 'Server not reachable, trying again' : modes.isPending ? 'Looking for the server' : 'Server reachable'}</span>;

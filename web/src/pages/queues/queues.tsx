@@ -25,7 +25,7 @@ function NewQueue({ close }: { close: () => void }) {
   const [name, setName] = useState('');
   const make = async (): Promise<void> => {
     try {
-      const d = await call<{ id: string }>('queues.create', { name: name.trim() });
+      const d = await call('queues.create', { name: name.trim() });
       await client.invalidateQueries({ queryKey: ['queues.get_all_ex'] });
       toast(`Queue ${name.trim()} made`);
       close();

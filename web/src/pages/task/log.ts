@@ -1,6 +1,7 @@
 // The console's data: newest lines first on screen, then a long poll for what comes and pages back for what was. One store a task.
 import { ApiError, call } from '../../api/call';
-import type { LogEvent, XLog } from '../../api/types';
+import type { XEventsLine } from '../../api/generated';
+import type { LogEvent } from '../../api/types';
 import type { LogLine } from '../../lib/logfold';
 
 export interface LogState {
@@ -27,23 +28,23 @@ interface Source {
 /** Our calls: cursors both ways, and an answer that waits for new lines. */
 function ownSource(task: string): Source {
   let next = '', prev = '';
-  const line = (l: XLog['lines'][number]): LogLine => ({ n: l.n, t: l.t, level: l.level ?? '', text: l.text });
+  const line = (l: XEventsLine): LogLine => ({ n: l.n, t: l.t, level: l.level ?? '', text: l.text });
   return {
     async tail(signal) {
-      const d = await call<XLog>('x_events.log', { task, limit: PAGE }, { signal });
+      const d = await call('x_events.log', { task, limit: PAGE }, { signal });
       next = d.next ?? '';
       prev = d.prev ?? '';
-      const lines = d.lines.map(line);
+      const lines = (d.lines ?? []).map(line);
       return { lines, earlier: prev !== '' && (lines[0]?.n ?? 0) > 1, total: d.total ?? null, open: d.open ?? false };
     },
     async next(signal) {
-      const d = await call<XLog>('x_events.log', { task, ...(next ? { after: next } : {}), limit: PAGE, wait_ms: WAIT }, { signal, timeoutMs: WAIT + 15_000 });
+      const d = await call('x_events.log', { task, ...(next ? { after: next } : {}), limit: PAGE, wait_ms: WAIT }, { signal, timeoutMs: WAIT + 15_000 });
       if (d.next) next = d.next;
-      return { lines: d.lines.map(line), total: d.total ?? null, open: d.open ?? false };
+      return { lines: (d.lines ?? []).map(line), total: d.total ?? null, open: d.open ?? false };
     },
     async before(signal) {
-      const d = await call<XLog>('x_events.log', { task, before: prev, limit: PAGE }, { signal });
-      const lines = d.lines.map(line);
+      const d = await call('x_events.log', { task, before: prev, limit: PAGE }, { signal });
+      const lines = (d.lines ?? []).map(line);
       prev = d.prev ?? '';
       return { lines, earlier: lines.length > 0 && prev !== '' && (lines[0]?.n ?? 0) > 1 };
     },
@@ -56,7 +57,7 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> => new Promise((o
 function referenceSource(task: string): Source {
   let firstTs = 0, lastTs = 0, seen = new Set<string>(), n = 0, top = 1;
   const flat = (events: LogEvent[]): Array<Omit<LogLine, 'n'>> => events.flatMap((e) => e.msg.replace(/\n$/, '').split('\n').map((text) => ({ t: e.timestamp, level: e.level ?? '', text })));
-  const ask = (body: object, signal: AbortSignal) => call<{ events: LogEvent[]; returned: number; total: number }>('events.get_task_log', { task, batch_size: PAGE, order: 'asc', ...body }, { signal });
+  const ask = (body: object, signal: AbortSignal) => call('events.get_task_log', { task, batch_size: PAGE, order: 'asc', ...body }, { signal });
   return {
     async tail(signal) {
       const d = await ask({ navigate_earlier: true }, signal);

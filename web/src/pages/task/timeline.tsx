@@ -6,20 +6,18 @@ import { statusOf } from '../../lib/task';
 
 /** What an older server's task says of its own times. */
 function fromTask(t: Task): Stage[] {
-  const created = parseTime(t.created), started = parseTime(t.started), ended = parseTime(t.completed), changed = parseTime(t.status_changed);
-  const s = statusOf(t);
-  if (s === 'queued') return [{ name: 'queued', started: changed }];
-  if (!Number.isFinite(started)) return [];
+  const s = statusOf(t), live = s === 'running' || s === 'stopping';
+  if (s === 'queued') return [{ name: 'queued', started: t.status_changed ?? '' }];
+  if (!t.started) return [];
   const out: Stage[] = [];
-  if (t.execution?.queue && Number.isFinite(created) && started > created) out.push({ name: 'before start', started: created, ended: started });
-  out.push({ name: 'running', started, ended: s === 'running' || s === 'stopping' ? null : Number.isFinite(ended) ? ended : changed, ok: s !== 'failed' });
+  if (t.execution?.queue && t.created && parseTime(t.started) > parseTime(t.created)) out.push({ name: 'before start', started: t.created, ended: t.started });
+  out.push({ name: 'running', started: t.started, ...(live ? {} : { ended: t.completed ?? t.status_changed ?? t.started }), ok: s !== 'failed' });
   return out;
 }
 interface Part { name: string; started: number; ended: number | null; ok: boolean; detail: string }
-const at = (v: number | string | null | undefined): number => (typeof v === 'number' ? v : parseTime(v));
 function part(s: Stage): Part | null {
-  const started = at(s.started), ended = at(s.ended);
-  return Number.isFinite(started) ? { name: s.name, started, ended: Number.isFinite(ended) ? ended : null, ok: s.ok !== false, detail: s.detail ?? '' } : null;
+  const started = parseTime(s.started), ended = parseTime(s.ended);
+  return Number.isFinite(started) ? { name: s.name ?? '', started, ended: Number.isFinite(ended) ? ended : null, ok: s.ok !== false, detail: s.detail ?? '' } : null;
 }
 function tone(st: Part): string {
   if (!st.ok) return 'x';
