@@ -23,7 +23,7 @@ export default async (t) => {
   await dialog.getByLabel(/General\/lr/).fill('0.5');
   await dialog.getByText('1 changed').waitFor();
   await dialog.getByText('Enqueue at once').click();
-  await dialog.getByLabel('Queue').selectOption({ label: 'nightly' });
+  await dialog.getByLabel('Queue', { exact: true }).selectOption({ label: 'nightly' });
   await dialog.getByText('No worker listens').waitFor();
   await dialog.getByRole('button', { name: 'Clone and enqueue' }).click();
   await page.getByRole('heading', { name: 'cloned here' }).waitFor();

@@ -23,7 +23,7 @@ export default async (t) => {
   await page.getByLabel('Find metric').fill('loss*');
   await grad.waitFor({ state: 'detached' });
   t.check(page.url().includes('show=loss'), 'the filter is not in the address');
-  await page.getByText('Log y').click();
+  await page.getByRole('switch', { name: 'Log y' }).click();
   await loss.getByText('log y').waitFor();
   await page.getByText('Clock', { exact: true }).click();
   await loss.getByText(/means/).waitFor();

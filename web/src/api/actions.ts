@@ -28,15 +28,10 @@ export function refusal(name: ActionName, t: Task): string | null {
   return null;
 }
 
-/** After any change: the lists and the task itself are fetched again. */
-export async function refresh(id?: string): Promise<void> {
-  await Promise.all([
-    client.invalidateQueries({ queryKey: ['tasks.get_all_ex'] }),
-    client.invalidateQueries({ queryKey: id ? ['task', id] : ['task'] }),
-    client.invalidateQueries({ queryKey: ['queues.get_all_ex'] }),
-    client.invalidateQueries({ queryKey: ['projects.get_all_ex'] }),
-    client.invalidateQueries({ queryKey: ['x_tasks.timeline'] }),
-  ]);
+/** After any change: the lists are fetched again, and the task itself unless it is gone. */
+export async function refresh(id: string | null): Promise<void> {
+  const keys: string[][] = [['tasks.get_all_ex'], ['tasks.by_id'], ['queues.get_all_ex'], ['projects.get_all_ex'], ...(id ? [['task', id], ['x_tasks.timeline', id]] : [])];
+  await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
 }
 
 const BY = 'set in the web page';
@@ -51,7 +46,7 @@ export async function act(name: Exclude<ActionName, 'clone' | 'enqueue'>, t: Tas
     case 'unarchive': await call('tasks.edit', { task: t.id, system_tags: (t.system_tags ?? []).filter((s) => s !== 'archived'), force: true }); break;
     case 'delete': await call('tasks.delete', { task: t.id, force: true, delete_output_models: true, delete_external_artifacts: true }); break;
   }
-  await refresh(t.id);
+  await refresh(name === 'delete' ? null : t.id);
 }
 
 export async function enqueue(t: Pick<Task, 'id'>, queue: string): Promise<{ queue_watched?: boolean }> {
@@ -66,6 +61,6 @@ export async function clone(t: Task, wish: CloneWish): Promise<string> {
     task: t.id, new_task_name: wish.name, new_task_comment: wish.comment, new_task_parent: t.id,
     ...(wish.params ? { new_task_hyperparams: wish.params } : {}),
   });
-  await refresh();
+  await refresh(null);
   return d.id;
 }

@@ -34,7 +34,8 @@ function useHits(text: string): Hit[] {
     const q = text.trim().toLowerCase();
     const pages = PAGES.filter((p) => p.label.toLowerCase().includes(q));
     const ps = (projects.data ?? []).filter((p) => q !== '' && p.name.toLowerCase().includes(q)).slice(0, 5).map((p): Hit => ({ id: p.id, to: projectPath(p.id), icon: <IconFolder size={15} stroke={1.6} />, label: p.name, detail: 'project' }));
-    const ts = (tasks.data ?? []).map((t): Hit => ({ id: t.id, to: taskPath(t.project?.id ?? '*', t.id), icon: <Dot c={colorSlot(t.id)} />, label: t.name ?? t.id, detail: <><span className="mut cut">{t.project?.name}</span><StatusBadge s={statusOf(t)} /></> }));
+    // The answer may still be the one to fewer letters: what does not match any more must not catch an early Enter.
+    const ts = (tasks.data ?? []).filter((t) => !q || t.id.startsWith(q) || t.name?.toLowerCase().includes(q)).map((t): Hit => ({ id: t.id, to: taskPath(t.project?.id ?? '*', t.id), icon: <Dot c={colorSlot(t.id)} />, label: t.name ?? t.id, detail: <><span className="mut cut">{t.project?.name}</span><StatusBadge s={statusOf(t)} /></> }));
     return [...(q ? [] : pages), ...ps, ...ts, ...(q ? pages : [])];
   }, [text, projects.data, tasks.data]);
 }

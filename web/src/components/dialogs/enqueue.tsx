@@ -1,36 +1,33 @@
 // Pick a queue; says whether anybody listens to it before and after.
 import { Button, Modal } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { enqueue, refusal } from '../../api/actions';
-import { ApiError, call } from '../../api/call';
 import { useQueues } from '../../api/queries';
 import type { Queue, Task } from '../../api/types';
 import { plural } from '../../lib/format';
 import { Failed } from '../states';
 import { toast, toastError } from '../toast';
 
-/** The queue new work goes to unless somebody picks another. */
-export function useDefaultQueue() {
-  return useQuery({ queryKey: ['queues.get_default'], queryFn: ({ signal }) => call('queues.get_default', {}, { signal }).catch((e: unknown) => { if (e instanceof ApiError && e.code >= 400) return {} as { id?: string }; throw e; }), staleTime: 60_000 });
-}
 export function QueueSelect({ value, onChange, queues }: { value: string; onChange: (id: string) => void; queues: Queue[] }) {
   const q = queues.find((x) => x.id === value);
+  const id = useId();
   return (
-    <label className="field"><span>Queue</span>
-      <select className="native" value={value} onChange={(e) => onChange(e.target.value)}>
+    <div className="field">
+      <label htmlFor={id}>Queue</label>
+      <select id={id} className="native" value={value} onChange={(e) => onChange(e.target.value)}>
         {queues.map((x) => <option key={x.id} value={x.id}>{x.display_name || x.name}</option>)}
       </select>
       {q && <small className={q.workers?.length ? 'mut' : 'warnx'}>{q.workers?.length ? `${plural(q.workers.length, 'worker')} listening, ${q.entries?.length ?? 0} waiting` : 'No worker listens to this queue: the task will wait until one does.'}</small>}
-    </label>
+    </div>
   );
 }
+/** The queue new work goes to unless somebody picks another: the one tagged so, else by name, else the first. */
+const defaultOf = (list: Queue[]): Queue | undefined => list.find((q) => q.system_tags?.includes('default')) ?? list.find((q) => q.name === 'default') ?? list[0];
 export function useQueuePick() {
   const queues = useQueues();
-  const def = useDefaultQueue();
   const [pick, setPick] = useState<string | null>(null);
   const list = queues.data ?? [];
-  const value = pick ?? (list.some((q) => q.id === def.data?.id) ? (def.data?.id ?? '') : (list[0]?.id ?? ''));
+  const value = pick ?? defaultOf(list)?.id ?? '';
   return { queues, list, value, setPick };
 }
 

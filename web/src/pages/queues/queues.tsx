@@ -21,19 +21,20 @@ import './queues.css';
 const entryId = (e: QueueEntry): string => (typeof e.task === 'string' ? e.task : (e.task?.id ?? ''));
 const label = (q: Queue): string => q.display_name || q.name;
 
-function NewQueue({ close }: { close: () => void }) {
+function NewQueue({ open, close }: { open: boolean; close: () => void }) {
   const [name, setName] = useState('');
   const make = async (): Promise<void> => {
     try {
       const d = await call('queues.create', { name: name.trim() });
       await client.invalidateQueries({ queryKey: ['queues.get_all_ex'] });
       toast(`Queue ${name.trim()} made`);
+      setName('');
       close();
       navigate(path('queues', d.id));
     } catch (e) { toastError('The queue was not made', e); }
   };
   return (
-    <Modal opened onClose={close} title="New queue" size={400} lockScroll={false} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={open} onClose={close} title="New queue" size={400} lockScroll={false} closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={(e) => { e.preventDefault(); void make(); }}>
         <TextInput label="Name" data-autofocus value={name} onChange={(e) => setName(e.currentTarget.value)} description="At least 3 characters, as agents will name it" />
         <div className="dfoot"><Button onClick={close}>Cancel</Button><Button type="submit" variant="filled" disabled={name.trim().length < 3}>Make</Button></div>
@@ -109,7 +110,7 @@ export default function Queues({ queue }: { queue: string | null }) {
               </>
             )}
         </div>
-        {making && <NewQueue close={() => setMaking(false)} />}
+        <NewQueue open={making} close={() => setMaking(false)} />
       </div>
     </Shell>
   );

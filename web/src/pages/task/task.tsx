@@ -35,7 +35,8 @@ function count(t: Task, tab: Tab): number {
 }
 function Tabs({ t, project, on }: { t: Task; project: string; on: Tab }) {
   const box = useRef<HTMLElement>(null);
-  useEffect(() => box.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' }), [on]);
+  // Braces matter: scrollIntoView answers a promise in newer browsers, and an effect must answer nothing.
+  useEffect(() => { void box.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' }); }, [on]);
   return (
     <nav className="ptabs" aria-label="Task" ref={box}>
       {TABS.map((tab) => { const n = count(t, tab); return <Link key={tab} to={taskPath(project, t.id, tab)} aria-current={tab === on ? 'page' : undefined}>{LABEL[tab]}{n > 0 && <span className="n">{n}</span>}{tab === 'console' && statusOf(t) === 'failed' && <i className="errdot" title="The task failed" />}</Link>; })}

@@ -75,10 +75,12 @@ export function TaskGrid(p: GridProps) {
   const keys = useMemo(() => {
     const at = (): RowView | undefined => rows[cur];
     const open = (): void => { const r = at(); if (r) navigate(taskPath(r.task.project?.id ?? '*', r.task.id)); };
+    // Enter belongs to whatever has the focus; with none it opens the current row, also while the focus is on its way there.
+    const enter = (): void | false => (document.activeElement === document.body ? open() : false);
     const inGrid = (): boolean => !!box.current?.contains(document.activeElement);
     const step = (d: number) => (): void => focusRow(inGrid() ? cur + d : cur);
     const toggle = (): void => { const r = at(); if (r) pick(r.task.id, false); };
-    return { j: step(1), k: step(-1), ArrowDown: step(1), ArrowUp: step(-1), PageDown: step(15), PageUp: step(-15), Home: () => focusRow(0), End: () => focusRow(rows.length - 1), o: open, x: toggle, ' ': toggle };
+    return { j: step(1), k: step(-1), ArrowDown: step(1), ArrowUp: step(-1), PageDown: step(15), PageUp: step(-15), Home: () => focusRow(0), End: () => focusRow(rows.length - 1), o: open, Enter: enter, x: toggle, ' ': toggle };
   }, [rows, cur, focusRow, pick]);
   useKeys(keys, rows.length > 0);
 
