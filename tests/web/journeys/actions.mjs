@@ -59,6 +59,8 @@ export default async (t) => {
   await page.getByText('Published', { exact: true }).first().waitFor();
   t.equal((await get(id)).status, 'published', 'after publish');
 
+  await t.call('tasks.delete', { task: id, force: true });
+
   const gone = (await t.call('tasks.clone', { task: t.facts.ids.good, new_task_name: 'to be deleted' })).id;
   await page.goto(t.task('good').replace(t.facts.ids.good, gone));
   await page.getByRole('heading', { name: 'to be deleted' }).waitFor();

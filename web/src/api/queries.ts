@@ -20,6 +20,11 @@ const LIST_FIELDS = [
   'name', 'type', 'status', 'status_reason', 'status_message', 'status_changed', 'tags', 'system_tags', 'user.name', 'project.name', 'created', 'started', 'completed', 'last_update', 'active_duration',
   'last_iteration', 'last_metrics', 'hyperparams', 'runtime.progress', 'execution.queue.name', 'comment', 'last_worker',
 ];
+/** All of one task. Names of what it refers to come only when asked for by a dotted field. */
+const TASK_FIELDS = [
+  ...LIST_FIELDS, 'published', 'last_change', 'last_worker_report', 'parent.name', 'execution.artifacts', 'execution.docker_cmd', 'container', 'output.destination', 'models.input', 'models.output',
+  'script', 'configuration', 'runtime',
+].filter((f) => f !== 'runtime.progress');
 export const PAGE = 100;
 
 export const useUser = () => useQuery({ queryKey: ['users.get_current_user'], queryFn: ({ signal }) => call('users.get_current_user', {}, { signal }).then((d) => d.user), staleTime: 300_000 });
@@ -60,7 +65,7 @@ export const activeStatus = (s: string | undefined): boolean => s === 'in_progre
 export function useTask(id: string) {
   return useQuery({
     queryKey: ['task', id],
-    queryFn: ({ signal }) => call('tasks.get_all_ex', { id: [id], search_hidden: true }, { signal }).then((d) => {
+    queryFn: ({ signal }) => call('tasks.get_all_ex', { id: [id], search_hidden: true, only_fields: TASK_FIELDS }, { signal }).then((d) => {
       const t = d.tasks[0];
       if (!t) throw new ApiError('There is no task with this id', 404, 0, '', 'tasks.get_all_ex');
       return t;

@@ -81,7 +81,7 @@ function useCopied(): [boolean, (text: string) => void] {
 }
 export function Copyable({ text, shown = text }: { text: string; shown?: string }) {
   const [done, copy] = useCopied();
-  return <button type="button" className="copy" aria-label={done ? 'Copied' : `Copy ${text}`} title={text} onClick={() => copy(text)}><span className="mono">{shown}</span>{done ? <IconCheck size={13} stroke={1.6} /> : <IconCopy size={13} stroke={1.6} />}</button>;
+  return <button type="button" className="copy" aria-label={done ? `Copied ${shown}` : `Copy ${shown}`} title={text} onClick={() => copy(text)}><span className="mono">{shown}</span>{done ? <IconCheck size={13} stroke={1.6} /> : <IconCopy size={13} stroke={1.6} />}</button>;
 }
 export function CodeBox({ children, label, text = children }: { children: string; label: string; text?: string }) {
   const [done, copy] = useCopied();
