@@ -1,0 +1,186 @@
+"""Where code and packages come from, and a task that is stopped on the way: credentials for git over HTTP, submodules,
+requirements of the repository, pip where there is no uv, a stop while packages are being installed.
+"""
+import base64
+import http.server
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import GUARD, wait_for
+from test_execute import PYTHON, in_repository, machine, origin, sh  # noqa: F401
+
+PASSWORD = "p@ss$(id)`x`'\"\\ word:/€"
+
+
+class GitServer(http.server.BaseHTTPRequestHandler):
+    """git http-backend behind Basic authorisation; counts what was asked without it."""
+    protocol_version = "HTTP/1.1"
+    root, refused, served = None, [], []
+
+    def answer(self):
+        want = "Basic " + base64.b64encode(f"robot:{PASSWORD}".encode()).decode()
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.headers.get("Authorization") != want:
+            self.refused.append(self.headers.get("Authorization"))
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="git"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.served.append(self.path)
+        path, _, query = self.path.partition("?")
+        backend = subprocess.run(["git", "http-backend"], input=body, capture_output=True, env={
+            **os.environ, "GIT_PROJECT_ROOT": str(self.root), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path, "QUERY_STRING": query,
+            "REQUEST_METHOD": self.command, "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""), "CONTENT_LENGTH": str(len(body)),
+            "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*", "REMOTE_USER": "robot"})
+        head, _, rest = backend.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)
+        self.send_response(int(fields.pop("Status", "200").split()[0]))
+        for k, v in fields.items():
+            self.send_header(k, v)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest)
+
+    do_GET = do_POST = answer
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def remote(tmp_path, origin):
+    """URL of a repository that wants user 'robot' and a nasty password."""
+    served = tmp_path / "served"
+    served.mkdir()
+    sh(tmp_path, f"git clone -q --bare {origin} served/app.git")
+    handler = type("Handler", (GitServer,), {"root": served, "refused": [], "served": []})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/app.git", handler
+    server.shutdown()
+
+
+def spy(folder):
+    """A git in front of git that writes down its words and variables; the folder to put first on PATH."""
+    real = shutil.which("git")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "git").write_text(f'#!/bin/sh\n{{ echo "$@"; env; }} >>{folder}/spied\nexec {real} "$@"\n')
+    (folder / "bin" / "git").chmod(0o755)
+    return folder / "bin"
+
+
+def test_credentials_reach_git_and_nobody_else(machine, remote, origin, tmp_path):
+    url, seen = remote
+    t = in_repository(machine, origin, repository=url)
+    # the agent's own environment holds the password; what counts are words, files, log
+    code = machine.run(t, CLEARML_AGENT_GIT_USER="robot", CLEARML_AGENT_GIT_PASS=PASSWORD, PATH=f"{spy(tmp_path)}:{machine.base['PATH']}")
+    assert code == 0, machine.err
+    assert machine.log(t)[-1] == "committed" and seen.served
+    spied = (tmp_path / "spied").read_text()
+    words = [line for line in spied.splitlines() if not line.startswith("CLEARML_AGENT_GIT_PASS=")]
+    assert PASSWORD not in "\n".join(words)
+    assert not any(PASSWORD in m for m in machine.log(t, None)) and PASSWORD not in machine.out + machine.err
+    for path in [*machine.cache.rglob("*"), *machine.state.rglob("*")]:
+        if path.is_file() and not path.is_symlink():
+            assert PASSWORD.encode() not in path.read_bytes(), path
+
+
+def test_credentials_in_the_url_win_and_are_not_shown(machine, remote, origin):
+    url, _ = remote
+    import urllib.parse
+    secret = urllib.parse.quote(PASSWORD, safe="")
+    t = in_repository(machine, origin, repository=url.replace("http://", f"http://robot:{secret}@"))
+    assert machine.run(t, CLEARML_AGENT_GIT_USER="wrong", CLEARML_AGENT_GIT_PASS="wrong") == 0
+    assert not any(secret in m or PASSWORD in m for m in machine.log(t, None))
+    assert any("robot:****@" in m for m in machine.log(t, "INFO"))
+
+
+def test_wrong_credentials_fail_at_once(machine, remote, origin):
+    url, _ = remote
+    t = in_repository(machine, origin, repository=url)
+    assert machine.run(t, CLEARML_AGENT_GIT_USER="robot", CLEARML_AGENT_GIT_PASS="no") == 1
+    assert machine.get(t)["status_reason"].startswith("repository: fetch http://127.0.0.1")
+
+
+def test_submodule(machine, origin, tmp_path):
+    sh(tmp_path, "git init -q lib && cd lib && echo 'print(\"from lib\")' >mod.py && git add . && git commit -qm l &&"
+                 "cd ../origin && git -c protocol.file.allow=always submodule --quiet add ../lib lib && git commit -qm sub")
+    t = in_repository(machine, origin, entry_point="lib/mod.py")
+    assert machine.run(t) == 0, machine.err
+    assert machine.log(t)[-1] == "from lib"
+
+
+def test_requirements_of_the_repository_and_packages_in_it(machine, origin):
+    sh(origin, "mkdir -p own sub && printf 'six==1.16.0\\n./own\\n' >requirements.txt && printf 'idna==3.7\\n' >sub/requirements.txt &&"
+               "printf '[project]\\nname=\"own\"\\nversion=\"0.3\"\\ndependencies=[\"six\"]\\n[build-system]\\nrequires=[\"setuptools\"]\\nbuild-backend=\"setuptools.build_meta\"\\n"
+               "[tool.setuptools]\\npy-modules=[\"own\"]\\n' >own/pyproject.toml && echo 'x = 42' >own/own.py &&"
+               "echo 'import six, own, idna; print(six.__version__, own.x, idna.__version__, \"/env/\" in own.__file__)' >sub/go.py && git add . && git commit -qm r")
+    t = in_repository(machine, origin, entry_point="sub/go.py", requirements={})
+    assert machine.run(t) == 0, machine.err
+    assert machine.log(t)[-1] == "1.16.0 42 3.7 True"
+    pip = machine.get(t)["script"]["requirements"]["pip"]
+    assert "six==1.16.0" in pip and "idna==3.7" in pip
+
+
+def test_pip_where_there_is_no_uv(machine, tmp_path):
+    """uv cannot be had: it is not on PATH, and the index that could give it does not answer."""
+    python = tmp_path / "python"
+    python.mkdir()
+    for name in ("git", "env", "sh", "bash"):
+        (python / name).symlink_to(shutil.which(name))
+    real = os.path.realpath(shutil.which(PYTHON) or sh("/", f"{PYTHON} -c 'import sys; print(sys.executable)'"))
+    (python / PYTHON).symlink_to(real)
+    t = machine.task("import six, sys; print(six.__version__, sys.prefix.endswith('/env'))", pip="six==1.16.0\n")
+    failing = tmp_path / "pip.conf"
+    failing.write_text("")
+    machine.cache.mkdir()
+    (machine.cache / "python" / "tools").mkdir(parents=True)
+    (machine.cache / "python" / "tools" / "uv-0.13.9").write_text("in the way: nothing can be put here")
+    assert machine.run(t, PATH=str(python)) == 0, machine.err
+    assert machine.log(t)[-1] == "1.16.0 True"
+    assert any("installing packages with pip" in m for m in machine.log(t, "INFO"))
+
+
+def test_stop_while_packages_are_installed(machine, tmp_path):
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "pyproject.toml").write_text('[build-system]\nrequires = []\nbuild-backend = "back"\nbackend-path = ["."]\n')
+    (slow / "back.py").write_text(f"import time, pathlib\npathlib.Path('{tmp_path}/building').touch()\ntime.sleep(1000)\n")
+    t = machine.task("print('never')", pip=f"x @ file://{slow}\n")
+    p = machine.start(t)
+    wait_for("the build", lambda: (tmp_path / "building").exists() or p.poll() is not None)
+    machine.server.call("tasks.stop", task=t)
+    assert p.wait(GUARD) == 254
+    assert machine.get(t)["status"] == "stopped"
+    wait_for("the build's end", lambda: not [c for c in pathlib.Path("/proc").glob("[0-9]*/cmdline") if str(slow).encode() in read(c)])
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_term_while_fetching(machine, origin, tmp_path):
+    """A remote that never answers does not hold up a stop."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexec sleep 1000\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    t = in_repository(machine, origin)
+    p = machine.start(t, PATH=f"{tmp_path}/bin:{machine.base['PATH']}")
+    wait_for("git", lambda: (tmp_path / "asked").exists())
+    start = time.monotonic()
+    p.send_signal(signal.SIGTERM)
+    assert p.wait(GUARD) == 254
+    assert time.monotonic() - start < GUARD
+    assert machine.get(t)["status"] == "stopped"
