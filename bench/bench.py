@@ -19,6 +19,7 @@ PYTHON = sys.executable
 BENCHES = {
     "store": (["bench/store_bench"], [str(BUILD / "bench/store_bench")]),
     "events": (["bench/events_bench", "bench/events_load"], [PYTHON, "bench/events.py"]),
+    "front": (["bench/http_load"], [PYTHON, "bench/front.py"]),
     "tasks": ([], [PYTHON, "bench/tasks.py"]),
     "footprint": ([], [PYTHON, "bench/footprint.py"]),
     "latency": ([], [PYTHON, "bench/latency.py"]),
