@@ -2,7 +2,7 @@
  *
  * Two ways to read a page. When only light columns are wanted one statement gives them. When documents are wanted, the
  * first statement gives the keys of the page and each document is read by its key, so that no sort ever carries
- * documents. */
+ * documents; the same where the order is by something no index has. */
 #include "base/id.h"
 #include "store/query_parts.h"
 #include "store/volatile.h"
@@ -150,8 +150,8 @@ static int run_heavy (struct run *q, const char *sql, const struct query_build *
     struct str one = { .arena = q->src->arena };
     if (run_keys (q, sql, b, &keys, err) < 0)
         return -1;
-    str_addf (&one, "SELECT %s FROM %s %s WHERE %s = ?1", q->plan->select, q->e->from, q->e->heavy,
-              q->e->key);
+    str_addf (&one, "SELECT %s FROM %s %s WHERE %s = ?1", q->plan->select, q->e->from,
+              q->plan->heavy && q->e->heavy ? q->e->heavy : "", q->e->key);
     for (size_t i = 0; i < keys.n; i++) {
         cleanup_rows struct rows r = { 0 };
         if (db_query_text (q->src->db, one.p, &r, err, &keys.v[i], 1) < 0)
@@ -178,7 +178,7 @@ int query_run (const struct query_source *src, const struct query_entity *e, str
         return -1;
     q.plan = query_plan_of (src, e, q.root);
     q.joins = query_joins_create (src->arena);
-    bool heavy = q.plan->heavy && e->heavy;
+    bool heavy = (q.plan->heavy && e->heavy) || b.computed;
     str_addf (&sql, "SELECT %s FROM %s%s%s ORDER BY %s", heavy ? e->key : q.plan->select, e->from,
               b.sql.n ? " WHERE " : "", b.sql.n ? b.sql.p : "", order.p);
     if (page.limit >= 0) {

@@ -350,6 +350,7 @@ static int order_item (struct query_build *b, const char *item, bool search, boo
     }
     *ret_id |= !strcmp (name, "id");
     const char *expr = f.field->sort ? f.field->sort : f.field->expr;
+    b->computed |= expr[0] == '(';
     bool filled = f.field->ops & QUERY_FILLED, text = f.field->show == QUERY_TEXT && !f.field->sort;
     str_puts (s, s->n ? ", " : "");
     if (first && !filled && text)

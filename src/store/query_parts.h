@@ -28,6 +28,7 @@ struct query_build {
     struct value *values;
     size_t n, cap;
     int company, now; /* parameters, 0 = none yet */
+    bool computed;    /* the order is by something no index has */
 };
 
 /* -- query_build.c */
