@@ -20,29 +20,30 @@ LOGS = ROOT / "build" / "test-logs"
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
 
 
-def suite(name, command, weight=1, env=None, first=False):
-    return {"name": name, "command": command, "weight": weight, "env": env or {}, "first": first}
+def suite(name, command, env=None, first=False):
+    """first: runs before the others, alone (it builds what they use)."""
+    return {"name": name, "command": command, "env": env or {}, "first": first}
 
 
 ASAN = {"STOKER": str(ROOT / "build-asan" / "stoker"), "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-TSAN = {"STOKER": str(ROOT / "build-tsan" / "stoker"), "TSAN_OPTIONS": "exitcode=66:second_deadlock_stack=1"}
+TSAN = {"STOKER": str(ROOT / "build-tsan" / "stoker"), "TSAN_OPTIONS": "halt_on_error=1:exitcode=66"}
 SUITES = [
-    suite("check", ["./dev", "check"]),
     suite("asan-unit", ["./dev", "sanitize", "asan"], first=True),
     suite("tsan-unit", ["./dev", "sanitize", "tsan"], first=True),
-    suite("tools", PYTEST + ["tests/tools"]),
-    suite("golden", PYTEST + ["tests/golden"]),
-    suite("api", PYTEST + ["tests/api"], env=ASAN),
-    suite("tsan-api", PYTEST + ["tests/api/test_queues.py", "tests/api/test_workers.py"], env=TSAN),
-    suite("sdk", PYTEST + ["tests/sdk"]),
-    suite("cli", PYTEST + ["tests/cli", "tests/docs"]),
+    suite("check", ["./dev", "check"]),
     suite("agent", PYTEST + ["tests/agent"]),
     suite("run", PYTEST + ["tests/run"]),
-    suite("fault", PYTEST + ["tests/fault"]),
-    suite("web-unit", ["npm", "--prefix", "web", "test", "--silent"]),
-    suite("web", PYTEST + ["tests/web"]),
     suite("fresh-clone", ["sh", "tools/fresh_clone.sh"]),
+    suite("web", PYTEST + ["tests/web"]),
+    suite("fault", PYTEST + ["tests/fault"]),
+    suite("api", PYTEST + ["tests/api"], env=ASAN),
+    suite("api-tsan", PYTEST + ["tests/api/test_http.py", "tests/api/test_queues.py", "tests/api/test_events.py"], env=TSAN),
+    suite("sdk", PYTEST + ["tests/sdk"]),
+    suite("golden", PYTEST + ["tests/golden"]),
+    suite("cli", PYTEST + ["tests/cli", "tests/docs"]),
+    suite("web-unit", ["npm", "--prefix", "web", "test", "--silent"]),
+    suite("tools", PYTEST + ["tests/tools"]),
 ]
 
 # Closing lines: pytest, meson, vitest, and the plain one of our own scripts.
@@ -101,8 +102,9 @@ def main():
     rows = [s for s in SUITES if not wanted or s["name"] in wanted]
     LOGS.mkdir(parents=True, exist_ok=True)
     results, say = {}, threading.Lock()
-    if any(r["env"] is ASAN for r in rows) and not any(r["name"] == "asan-unit" for r in rows):
-        subprocess.check_call(["./dev", "sanitize", "asan", "build"], cwd=ROOT)
+    for kind, env in (("asan", ASAN), ("tsan", TSAN)):
+        if any(r["env"] is env for r in rows) and not any(r["name"] == f"{kind}-unit" for r in rows):
+            subprocess.check_call(["./dev", "sanitize", kind, "build"], cwd=ROOT)
     if any(r["env"] is TSAN for r in rows) and not any(r["name"] == "tsan-unit" for r in rows):
         subprocess.check_call(["./dev", "sanitize", "tsan", "build"], cwd=ROOT)
     for row in [r for r in rows if r["first"]]:
