@@ -16,7 +16,7 @@ void arena_destroy (struct arena *a); /* NULL is fine; runs the deferred calls, 
 
 void *arena_alloc (struct arena *a, size_t size); /* zeroed, aligned for any type */
 void *arena_memdup (struct arena *a, const void *p, size_t n);
-char *arena_strdup (struct arena *a, const char *s); /* NULL gives NULL */
+char *arena_strdup (struct arena *a, const char *s);            /* NULL gives NULL */
 char *arena_strndup (struct arena *a, const char *s, size_t n); /* all n bytes, and a NUL behind */
 char *arena_text (struct arena *a, struct text t); /* NUL-terminated copy; NULL text gives NULL */
 char *arena_printf (struct arena *a, const char *fmt, ...) __attribute__ ((format (printf, 2, 3)));

@@ -537,5 +537,6 @@ int queue_create_first (struct db *db, const char *company, int64_t now, struct 
 {
     struct id id = id_random ();
 
-    return db_exec (db, &sql_queue_create_first, err, V_STR (company), V_STR (id.hex), V_INT (now)) < 0 ? -1 : 0;
+    return db_exec (db, &sql_queue_create_first, err, V_STR (company), V_STR (id.hex), V_INT (now)) < 0 ? -1
+                                                                                                        : 0;
 }
