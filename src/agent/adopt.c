@@ -50,6 +50,8 @@ static struct run *read_run (struct agent *g, const struct agent_task *t, struct
     r->task = ret->task;
     r->queue = ret->queue ? ret->queue : "";
     r->queue_name = r->queue;
+    r->worker = ret->worker ? ret->worker : g->worker;
+    r->gpus = ret->gpus;
     return r;
 }
 
@@ -72,6 +74,10 @@ static void adopt_one (struct agent *g, const struct agent_task *t)
         return;
     if (!slot || slot->run)
         slot = slots_free (g); /* NULL: more runs than slots; it is followed without one */
+    if (e.stage && !strcmp (e.stage, "settling")) {
+        r->settle = "supervisor lost";
+        slot = NULL;
+    }
     r->slot = slot;
     if (!g->engine->adopt (&e.process, &r->at, &err)) {
         agent_say (g, "Adopted task '%s' (stage %s, process %d)", r->task, e.stage, (int)e.process.pid);
@@ -83,8 +89,7 @@ static void adopt_one (struct agent *g, const struct agent_task *t)
         run_follow (r);
         return;
     }
-    r->slot = NULL;
-    run_settle (r, -1);
+    run_lost (r);
 }
 
 void adopt_all (struct agent *g)
@@ -137,6 +142,6 @@ void adopt_orphans (struct agent *g)
             run_destroy (r); /* a supervisor that has not signed yet */
             continue;
         }
-        run_settle (r, -1);
+        run_lost (r);
     }
 }

@@ -56,7 +56,7 @@ void report_pulled (struct agent *g, const struct run *r)
 
     j->task = arena_strdup (j->arena, r->task);
     j->queue = arena_strdup (j->arena, r->queue_name);
-    j->worker = arena_strdup (j->arena, r->slot->worker);
+    j->worker = arena_strdup (j->arena, r->worker);
     courier_post (g, j);
 }
 
@@ -140,7 +140,7 @@ void report_lost (struct agent *g, const struct run *r, const char *how, bool st
     struct job *j = job_create (do_lost);
 
     j->task = arena_strdup (j->arena, r->task);
-    j->worker = arena_strdup (j->arena, r->slot ? r->slot->worker : g->worker);
+    j->worker = arena_strdup (j->arena, r->worker);
     j->text = arena_strdup (j->arena, how);
     j->folder = arena_strdup (j->arena, r->folder);
     j->code = stopped;

@@ -28,6 +28,8 @@ struct run {
     struct agent *agent;
     struct slot *slot; /* NULL: of a worker that is no more */
     const char *id, *task, *queue, *queue_name, *folder, *journal;
+    const char *worker, *gpus;
+    const char *settle; /* its supervisor was lost: what `--settle` says */
     struct engine_run at;
     struct loop_watch *watch;
     bool ended;
@@ -137,6 +139,7 @@ void run_take (struct agent *g, const struct taken *t);
 int run_begin (struct agent *g, struct run *r, struct error *err) warn_unused; /* start the supervisor */
 void run_follow (struct run *r);                                               /* r->at is filled */
 void run_settle (struct run *r, int code); /* its supervisor is gone: what now? */
+void run_lost (struct run *r);             /* found dead: put on the list and settled */
 struct run *run_create (struct agent *g, const char *id);
 void run_destroy (struct run *r);
 void run_ended (struct agent *g); /* a run is off the list, or the mode has changed: ask for more, or end */

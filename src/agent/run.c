@@ -121,13 +121,13 @@ static const char *const *make_env (struct run *r)
         env_set (&e, dropped[i], NULL);
     env_set (&e, JOURNAL_RUN_ID, r->id);
     env_set (&e, JOURNAL_RUN_DIR, r->folder);
-    env_set (&e, "CLEARML_WORKER_ID", r->slot->worker);
-    env_set (&e, "TRAINS_WORKER_ID", r->slot->worker);
+    env_set (&e, "CLEARML_WORKER_ID", r->worker);
+    env_set (&e, "TRAINS_WORKER_ID", r->worker);
     if (r->agent->o->config_file) {
         env_set (&e, "CLEARML_CONFIG_FILE", r->agent->o->config_file);
         env_set (&e, "TRAINS_CONFIG_FILE", r->agent->o->config_file);
     }
-    env_set_gpus (&e, r->slot->gpus);
+    env_set_gpus (&e, r->gpus);
     env_add_twins (&e);
     e.v[e.n] = NULL;
     return e.v;
@@ -141,13 +141,17 @@ static const char *const *make_argv (struct run *r)
 
     while (more && more[k])
         k++;
-    v = arena_array (r->arena, const char *, k + 5);
+    v = arena_array (r->arena, const char *, k + 7);
     v[n++] = r->agent->o->program;
     v[n++] = "execute";
     v[n++] = "--id";
     v[n++] = r->task;
     for (size_t i = 0; i < k; i++)
         v[n++] = more[i];
+    if (r->settle) {
+        v[n++] = "--settle";
+        v[n++] = r->settle;
+    }
     return v;
 }
 
@@ -198,7 +202,7 @@ int run_begin (struct agent *g, struct run *r, struct error *err)
     struct placement p = { .argv = make_argv (r),
                            .env = make_env (r),
                            .log = path_join (r->arena, r->folder, "log"),
-                           .gpus = r->slot->gpus };
+                           .gpus = r->gpus };
 
     return g->engine->start (&p, &r->at, err);
 }
@@ -209,10 +213,10 @@ static int run_write_down (struct agent *g, struct run *r, const char *token, st
                                .task = r->task,
                                .run = r->id,
                                .server = client_server (g->client),
-                               .worker = r->slot->worker,
+                               .worker = r->worker,
                                .queue = r->queue,
                                .token = *token ? token : NULL,
-                               .gpus = r->slot->gpus };
+                               .gpus = r->gpus };
 
     if (folder_make (r->folder, 0700, err) < 0)
         return -1;
@@ -231,6 +235,8 @@ void run_take (struct agent *g, const struct taken *t)
     }
     r = run_create (g, id_random ().hex);
     r->slot = t->slot;
+    r->worker = t->slot->worker;
+    r->gpus = t->slot->gpus;
     r->task = arena_strdup (r->arena, t->task);
     r->queue = arena_strdup (r->arena, t->queue);
     r->queue_name = arena_strdup (r->arena, queue_name (g, r->queue));
@@ -244,7 +250,7 @@ void run_take (struct agent *g, const struct taken *t)
     }
     run_follow (r);
     taker_taken (g, t->token);
-    agent_say (g, "Running task '%s' of queue '%s' as worker '%s'", r->task, r->queue_name, r->slot->worker);
+    agent_say (g, "Running task '%s' of queue '%s' as worker '%s'", r->task, r->queue_name, r->worker);
     report_pulled (g, r);
     worker_write (g);
     taker_ask (g);
@@ -300,26 +306,61 @@ static const char *lost_words (struct run *r, const struct journal_entry *e, int
     return s.p;
 }
 
+/* Start the one that tells the server, in the place of the lost one. False: it cannot be; the courier tells less. */
+static bool settle_by_program (struct agent *g, struct run *r, const char *words)
+{
+    struct error err;
+
+    if (r->settle || g->mode == AGENT_STOPPING)
+        return false;
+    r->settle = words;
+    if (run_begin (g, r, &err) < 0) {
+        log_warn ("agent", "settle task %s: %s", r->task, err.text);
+        return false;
+    }
+    if (r->slot) { /* the slot is free for another task meanwhile */
+        r->slot->run = NULL;
+        courier_slot (g, r->slot);
+        r->slot = NULL;
+    }
+    r->ended = false;
+    r->watch = loop_watch_add (g->loop, r->at.pidfd, LOOP_READ, on_end, r);
+    run_ended (g);
+    return true;
+}
+
 void run_settle (struct run *r, int code)
 {
     struct agent *g = r->agent;
     struct journal_entry e = { 0 };
     struct error err;
     int readable = journal_read (r->arena, r->journal, &e, &err);
+    const char *words;
     size_t killed;
 
     r->ended = true;
     if (!readable && e.stage && !strcmp (e.stage, "reported")) {
         kill_rest (g, r->id); /* the supervisor leaves nothing; this makes sure */
-        agent_say (g, "DONE: Running task '%s', exit status %d", r->task, code >= 0 ? code : e.exit_code);
+        if (!r->settle)
+            agent_say (g, "DONE: Running task '%s', exit status %d", r->task, code >= 0 ? code : e.exit_code);
         if (folder_remove (r->folder, &err) < 0)
             log_warn ("agent", "%s", err.text);
     } else {
         killed = kill_rest (g, r->id);
-        agent_say (g, "Task '%s': supervisor lost; %zu processes killed", r->task, killed);
-        report_lost (g, r, lost_words (r, &e, code, killed), g->mode == AGENT_STOPPING);
+        words = r->settle ? r->settle : lost_words (r, &e, code, killed);
+        agent_say (g, "Task '%s': %s", r->task, words);
+        if (!readable && settle_by_program (g, r, words))
+            return;
+        report_lost (g, r, words, g->mode == AGENT_STOPPING);
     }
     remove_run (g, r);
     run_destroy (r);
     run_ended (g);
+}
+
+void run_lost (struct run *r)
+{
+    r->slot = NULL;
+    add_run (r->agent, r);
+    run_settle (r, -1);
 }

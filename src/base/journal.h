@@ -24,7 +24,9 @@
  *   it was not ours to set) when nothing is left to send; then it exits, with the user's exit code (128+n for a
  *   signal, 254 when stopped). Stage "reported" is the only one that needs nobody's care any more: the daemon then
  *   removes RUN. A supervisor that is gone before "reported" is lost: the daemon kills all that carries the run
- *   id, and reports the task as failed ("supervisor lost"), unless "exited" stands there: then it reports that. */
+ *   id and starts `stoker execute --id TASK --settle WHY` in its place, which signs as the supervisor (stage
+ *   "settling"), sends what the spool still holds, and reports the task as failed ("supervisor lost"), unless
+ *   "exited" stands there: then it reports that. */
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"

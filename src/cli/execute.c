@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 struct execute_opts {
-    const char *id, *config_file, *log_file, *log_level, *docker, *worker, *gpus, *git_user, *git_pass;
+    const char *id, *config_file, *log_file, *log_level, *docker, *worker, *gpus, *git_user, *git_pass,
+        *settle;
     bool clone, full_monitoring, disable_monitoring, standalone, require_queue, debug, cpu_only, upgrade;
     int64_t optimise;
 };
@@ -42,6 +43,7 @@ static const struct opt_row rows[] = {
     { OPT_TEXT, "git-user", 0, AT (git_user), .arg = "USER",
       .help = "user for repositories (the password: CLEARML_AGENT_GIT_PASS)" },
     { OPT_TEXT, "git-pass", 0, AT (git_pass) },
+    { OPT_TEXT, "settle", 0, AT (settle) }, /* of agents: tell the end of a run whose supervisor is lost */
     { OPT_MAYBE, "docker", 0, AT (docker) },
     { OPT_FLAG, "debug", 'd', AT (debug), .help = "say more on standard error" },
     { 0 },
@@ -111,5 +113,5 @@ int execute_main (int argc, char **argv)
                               .optimise = o.optimise,
                               .worker = o.worker,
                               .upgrade = o.upgrade };
-    return run_execute (&ro);
+    return o.settle ? run_tell_end (&ro, o.settle) : run_execute (&ro);
 }

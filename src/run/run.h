@@ -32,3 +32,6 @@ struct run_options {
 
 /* Run the task to its end; the exit code. Errors are told in the task's log and by log_error. */
 int run_execute (const struct run_options *o);
+
+/* What is left to do for a run whose supervisor is gone (settle.c): 0 when all is told, 1 when it could not be. */
+int run_tell_end (const struct run_options *o, const char *why);

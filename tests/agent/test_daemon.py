@@ -351,6 +351,28 @@ def test_supervisor_killed(server, daemons, tmp_path):
     assert wait_status(server, make_task(server, "print('next')"))["status"] == "completed"
 
 
+def test_supervisor_killed_while_server_is_away(server_factory, daemons, tmp_path):
+    """What the task had written and nobody had sent yet arrives all the same."""
+    server = server_factory()
+    d = daemons(server, "--queue", "default").ready()
+    task = make_task(server, COUNTER.format(folder=str(tmp_path)))
+    wait_for("the task to run", lambda: lines(tmp_path) > 5)
+    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    server.kill()
+    before = lines(tmp_path)
+    wait_for("lines without a server", lambda: lines(tmp_path) > before + 200)
+    os.kill(run["pid"], signal.SIGKILL)
+    wait_for("the end of the task", lambda: "supervisor lost" in d.text())
+    n = lines(tmp_path)
+    server.start()
+    assert wait_status(server, task)["status"] == "failed"
+    wait_for("the folder to be tidied", lambda: not d.journals())
+    text = [line for line in console(server, task).splitlines() if line.startswith("line ")]
+    assert text[:before + 200] == [f"line {i}" for i in range(before + 200)]
+    assert text == [f"line {i}" for i in range(len(text))] and len(text) <= n + 1
+    assert wait_status(server, make_task(server, "print('next')"))["status"] == "completed"
+
+
 def test_both_killed(server, daemons, tmp_path):
     d = daemons(server, "--queue", "default").ready()
     task = make_task(server, COUNTER.format(folder=str(tmp_path)))
