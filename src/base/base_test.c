@@ -9,6 +9,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void test_arena (void **state)
@@ -48,6 +51,37 @@ static void test_double (void **state)
         cleanup_str struct str s = { 0 };
         str_add_double (&s, rows[i].v);
         assert_string_equal (s.p, rows[i].text);
+    }
+}
+
+/* The quick way must print what trying 15, 16, 17 digits prints. */
+static void test_doubles (void **state)
+{
+    cleanup_str struct str s = { 0 };
+    unsigned seed = 5;
+    char want[64];
+
+    (void)state;
+    for (int i = 0; i < 400000; i++) {
+        double v =
+            (rand_r (&seed) - RAND_MAX / 2) / (1.0 + rand_r (&seed)) * pow (10, rand_r (&seed) % 24 - 8);
+
+        if (i % 4 == 0) { /* short decimals, as people write them */
+            snprintf (want, sizeof (want), "%.*g", 1 + rand_r (&seed) % 8, v);
+            v = strtod (want, NULL);
+        } else if (i % 4 == 1) { /* values that went through 32 bits */
+            v = (float)v;
+        }
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf (want, sizeof (want), "%.*g", digits, v);
+            if (strtod (want, NULL) == v)
+                break;
+        }
+        if (!strpbrk (want, ".e"))
+            strcat (want, ".0");
+        str_reset (&s);
+        str_add_double (&s, v);
+        assert_string_equal (s.p, want);
     }
 }
 
@@ -106,8 +140,9 @@ static void test_id (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (test_arena), cmocka_unit_test (test_json_escape), cmocka_unit_test (test_double),
-        cmocka_unit_test (test_clock), cmocka_unit_test (test_error),       cmocka_unit_test (test_id),
+        cmocka_unit_test (test_arena),   cmocka_unit_test (test_json_escape), cmocka_unit_test (test_double),
+        cmocka_unit_test (test_doubles), cmocka_unit_test (test_clock),       cmocka_unit_test (test_error),
+        cmocka_unit_test (test_id),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
