@@ -40,9 +40,10 @@ export function reasonOf(t: Task): string {
 export function durationOf(t: Task, now: number = Date.now()): number | null {
   const start = parseTime(t.started);
   if (statusOf(t) === 'running' || statusOf(t) === 'stopping') return Number.isFinite(start) ? Math.max(0, now - start) : null;
-  if (typeof t.active_duration === 'number') return t.active_duration * 1000;
+  // The server counts whole seconds; for a shorter run its two times say more.
+  if (t.active_duration) return t.active_duration * 1000;
   const end = parseTime(t.completed);
-  return Number.isFinite(start) && Number.isFinite(end) ? end - start : null;
+  return Number.isFinite(start) && Number.isFinite(end) ? Math.max(0, end - start) : t.active_duration === 0 ? 0 : null;
 }
 
 export interface Metric { key: string; hash: string; metric: string; variant: string; value: number | null; min: number | null; max: number | null; minAt: number; maxAt: number; count: number }

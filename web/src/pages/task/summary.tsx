@@ -19,7 +19,9 @@ import './summary.css';
 function Why({ t, why }: { t: Task; why: { text?: string; exit_code?: number | null; signal?: number | string | null } | null }) {
   const s = statusOf(t);
   if (s !== 'failed' && s !== 'aborted') return null;
-  const text = why?.text || reasonOf(t) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
+  // "failed: exit code 1 (words)": state and code stand in the line above already.
+  const said = /^\w+: exit code -?\d+ \(([\s\S]+)\)$/.exec(why?.text ?? '')?.[1] ?? why?.text;
+  const text = said || reasonOf(t) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
   const facts = [why?.exit_code !== null && why?.exit_code !== undefined ? `exit code ${why.exit_code}` : '', why?.signal ? `signal ${why.signal}` : ''].filter(Boolean).join(', ');
   return (
     <section className={`whybox w-${s}`} aria-label="Why">

@@ -30,7 +30,7 @@ function tone(st: Part): string {
 const title = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1).replace(/_/g, ' ');
 
 export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
-  const stages = (data?.stages?.length ? data.stages : fromTask(t)).map(part).filter((s) => s !== null);
+  const stages = (data?.stages?.length ? data.stages : fromTask(t)).map(part).filter((s) => s !== null).filter((s) => s.ended === null || s.ended > s.started || !s.ok);
   const live = stages.some((s) => !s.ended) && (t.status === 'in_progress' || t.status === 'queued');
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
