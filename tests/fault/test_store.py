@@ -30,6 +30,7 @@ class Load:
         self.maybe_out = 0  # takes whose answer never came
         self.claims = {}    # token -> task or None (no answer)
         self.lines = {}     # task -> how many log lines were acknowledged
+        self.points = {}    # task -> how many points
         self.unexpected = []
 
     def note(self, fn):
@@ -61,6 +62,12 @@ class Load:
             self.server.batch("events.add_batch", [
                 {"type": "log", "task": task, "msg": f"line {i}", "timestamp": 1700000000000 + i} for i in range(n)])
             self.note(lambda: self.lines.__setitem__(task, n))
+        else:
+            n = rng.randrange(1, 50)
+            self.server.batch("events.add_batch", [
+                {"type": "training_stats_scalar", "task": task, "metric": "m", "variant": "v", "iter": i, "value": i / 2,
+                 "timestamp": 1700000000000 + i} for i in range(n)])
+            self.note(lambda: self.points.__setitem__(task, n))
 
     def client(self, seed):
         rng = random.Random(seed)
@@ -135,7 +142,11 @@ def check(load):
             claimed.append(got)
     for task, n in load.lines.items():
         assert server.call("events.get_task_log", task=task, batch_size=500)["total"] == n
+    for task, n in load.points.items():
+        curve = server.call("events.scalar_metrics_iter_histogram", task=task, samples=1000)["m"]["v"]
+        assert curve["x"] == list(range(n)) and curve["y"] == [i / 2 for i in range(n)]
     load.lines.clear()
+    load.points.clear()
     assert load.unexpected == []
 
 
