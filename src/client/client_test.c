@@ -145,7 +145,7 @@ static int start (void **state)
 static struct client *client_of (struct arena *a, int to)
 {
     const struct conf *conf;
-    struct client *c;
+    struct client *c = NULL;
     struct error err = { 0 };
 
     setenv ("CLEARML_API_HOST", arena_printf (a, "http://127.0.0.1:%d/", to), 1);

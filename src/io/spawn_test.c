@@ -123,7 +123,6 @@ static void descriptors_do_not_leak (void **state)
 static void session_and_environment (void **state)
 {
     (void)state;
-    cleanup_str struct str out = { 0 };
     struct error err;
     int p[2];
     assert_int_equal (pipe2 (p, O_CLOEXEC), 0);
