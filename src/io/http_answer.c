@@ -170,7 +170,8 @@ void http_answer_build (struct http_request *r, const struct http_answer *a)
     bool bodiless = a->status == 304 || a->status == 204;
 
     out->status = a->status;
-    out->close = a->close || !r->keep_alive || r->conn->server->draining;
+    out->close = a->close || !r->keep_alive || r->conn->server->draining ||
+                 (!r->whole && (r->chunked || r->content_length > 0));
     str_addf (&s, "HTTP/1.1 %d %s\r\nServer: stoker\r\n", a->status, http_reason (a->status));
     add_date (&s);
     if (a->type)

@@ -347,12 +347,15 @@ static void conn_message (struct http_conn *c)
     struct http_request *r = c->request;
 
     c->parse.request = NULL; /* ours alone now */
+    atomic_store (&r->whole, true);
     if (r->out->ready)
         return;
     conn_phase_set (c, CONN_WORK);
     if (c->mode == BODY_READ) {
         r->body = str_text (&r->body_bytes);
         r->out->read_done (r, r->out->arg);
+    } else if (c->mode == BODY_STREAM && c->paused) {
+        c->end_waits = true;
     } else if (c->mode == BODY_STREAM) {
         r->out->sink->on_end (r, r->out->arg);
     }
@@ -543,6 +546,12 @@ static void resume_here (void *arg)
     struct http_conn *c = ((struct http_request *)arg)->conn;
 
     c->paused = false;
+    if (c->end_waits) {
+        c->end_waits = false;
+        c->in_step = true;
+        c->request->out->sink->on_end (c->request, c->request->out->arg);
+        c->in_step = false;
+    }
     if (c->phase == CONN_BODY)
         c->deadline = clock_monotonic () + c->server->limits.body_ms;
     conn_step (c);

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "io/loop.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -72,6 +73,7 @@ struct http_request {
     struct http_span *spans;
     size_t spans_n, spans_cap;
     bool in_value;
+    atomic_bool whole; /* the body came to its end */
 };
 
 struct text http_header (const struct http_request *r,
@@ -120,7 +122,7 @@ struct http_sink {
 void http_stream_body (struct http_request *r, uint64_t max, const struct http_sink *sink, void *arg);
 /* In on_abort: the status to answer with (400, 408, 413), or 0 when the client is gone. */
 int http_abort_reason (const struct http_request *r, const char **ret_words);
-/* Between pause and resume at most what is already read comes (128 kB), and no abort. */
+/* Between pause and resume at most what is already read comes (128 kB), but neither the end nor an abort. */
 void http_body_pause (struct http_request *r);  /* loop thread */
 void http_body_resume (struct http_request *r); /* from any thread */
 

@@ -199,5 +199,5 @@ void download_start (struct server *s, struct http_request *r, const struct iden
     d->who = *who;
     d->sent = path;
     d->job.run = download_job;
-    pool_submit (s->pool, &d->job);
+    pool_submit (s->files_pool, &d->job);
 }

@@ -143,7 +143,7 @@ static void on_removed (struct store_write *w, int rc, const struct error *err)
         m->err = *err;
     if (m->http) {
         m->job.run = answer_removal;
-        pool_submit (m->server->pool, &m->job);
+        pool_submit (m->server->files_pool, &m->job);
         return;
     }
     if (rc < 0)
@@ -201,7 +201,7 @@ static void delete_many_body (struct http_request *r, void *arg)
 
     (void)r;
     m->job.run = delete_many_job;
-    pool_submit (m->server->pool, &m->job);
+    pool_submit (m->server->files_pool, &m->job);
 }
 
 /* "http://host:8081/a%20b", "http://host:8080/files/a%20b" or "/a b" -> the path below the files, still encoded. */

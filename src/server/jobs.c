@@ -97,7 +97,7 @@ static void on_timer (void *arg)
 
     if (j->server->stopping || atomic_exchange (&j->busy, true))
         return;
-    pool_submit (j->server->pool, &j->work);
+    pool_submit (j->server->files_pool, &j->work);
 }
 
 struct jobs *jobs_create (struct server *s)

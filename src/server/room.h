@@ -37,7 +37,8 @@ struct server {
     struct store *store;
     struct topics *topics;
     struct volatile_store *volatiles;
-    struct pool *pool;
+    struct pool *pool;       /* calls */
+    struct pool *files_pool; /* reads and writes of files: a slow disk must not hold up calls */
     struct http_server *http;
     struct auth *auth;
     struct waits *waits;

@@ -22,9 +22,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { HURRY_MS = 30000, READERS = 4, THREADS = 6 };
+enum { HURRY_MS = 30000, READERS = 4, THREADS = 6, FILES_THREADS = 3, DESCRIPTORS = 65536 };
 
 static const char *const front_names[FRONTS] = { "web", "api", "files" };
 
@@ -209,7 +210,7 @@ static int server_open (struct server *s, struct auth_start *start, struct error
     s->waits = waits_create (s);
     background_add (s);
     s->jobs = jobs_create (s);
-    return pool_create (threads, &s->pool, err);
+    return pool_create (FILES_THREADS, &s->files_pool, err) < 0 ? -1 : pool_create (threads, &s->pool, err);
 }
 
 static void server_close (struct server *s)
@@ -218,6 +219,7 @@ static void server_close (struct server *s)
         loop_signal_remove (s->signals[i]);
     loop_timer_remove (s->hurry);
     pool_destroy (s->pool);
+    pool_destroy (s->files_pool);
     jobs_destroy (s->jobs);
     background_finish (s);
     store_close (s->store);
@@ -270,12 +272,24 @@ static void print_addresses (struct server *s, const struct auth_start *start)
     fflush (stdout);
 }
 
+/* A connection is a descriptor: as many as the system lets us have. */
+static void raise_limit (void)
+{
+    struct rlimit r;
+
+    if (getrlimit (RLIMIT_NOFILE, &r) < 0 || r.rlim_cur >= DESCRIPTORS)
+        return;
+    r.rlim_cur = r.rlim_max < DESCRIPTORS ? r.rlim_max : DESCRIPTORS;
+    setrlimit (RLIMIT_NOFILE, &r);
+}
+
 int server_run (const struct server_options *o, struct error *err)
 {
     struct server s = { .options = o };
     struct auth_start start = { 0 };
     int rc;
 
+    raise_limit ();
     mallopt (M_ARENA_MAX, 2); /* many threads, few heaps: memory that one freed serves the others */
     rc = loop_create (&s.loop, err);
     if (rc == 0) { /* before it listens: a signal that comes early is heard once the loop runs */

@@ -56,7 +56,7 @@ struct upload {
 static void pool_do (struct upload *u, void (*step) (struct pool_job *job))
 {
     u->job.run = step;
-    pool_submit (u->server->pool, &u->job);
+    pool_submit (u->server->files_pool, &u->job);
 }
 
 /* -- the end */
