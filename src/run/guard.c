@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,6 +15,8 @@
 
 enum {
     REPORT_MS = 30000,
+    WATCH_MS = 10000, /* how long the server may hold a question */
+    QUICK_MS = 20,    /* an answer sooner than this was not held; many of them are no reason to hurry */
     RESETS_SEEN = 2
 }; /* "created" must be seen so often: a reset may be followed by an enqueue */
 
@@ -24,7 +27,10 @@ struct guard {
     struct stop *stop;
     pthread_t thread;
     int stop_fd;
-    int resets;
+    int resets, quick;
+    bool can_watch;          /* the server has x_tasks.watch, */
+    char *status, *message;  /* with what it said last; NULL = nothing yet */
+    bool heard;              /* it answered just now */
     _Atomic int64_t running; /* since when (ms), 0 = not yet */
     struct load load;
     int64_t reported; /* when the load was reported last */
@@ -109,12 +115,47 @@ static void await_callback (struct guard *g)
     } while (clock_monotonic () < end && !pause_for (g, 500));
 }
 
+/* As look, from a server that answers when something changed, or after a while. */
+static int wait_for_change (struct guard *g, struct arena *a, struct text *ret)
+{
+    struct error err = { 0 };
+    struct str body = { .arena = a };
+    str_puts (&body, "{\"task\":");
+    json_put_string (&body, g->o.task);
+    str_puts (&body, ",\"status\":");
+    json_put_string (&body, g->status);
+    str_puts (&body, ",\"status_message\":");
+    json_put_string (&body, g->message);
+    str_addf (&body, ",\"wait_ms\":%d}", WATCH_MS);
+    struct client_request q = { .call = "x_tasks.watch", .body = str_text (&body), .wait_ms = WATCH_MS };
+    if (client_send (g->client, a, &q, ret, &err) < 0) {
+        if (client_refused (&err, 404))
+            g->can_watch = false;
+        return client_refused (&err, 400) ? 0 : -1;
+    }
+    char *status = json_string (a, json_get (*ret, "status")),
+         *message = json_string (a, json_get (*ret, "status_message"));
+    free (g->status), free (g->message);
+    g->status = strdup (status ? status : "");
+    g->message = strdup (message ? message : "");
+    return 1;
+}
+
 static void check_status (struct guard *g)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct text task;
-    int there = look (g, a, "\"status\",\"status_message\"", &task);
+    int64_t asked = clock_monotonic ();
+    int there =
+        g->can_watch ? wait_for_change (g, a, &task) : look (g, a, "\"status\",\"status_message\"", &task);
+    g->quick = there > 0 && clock_monotonic () - asked < QUICK_MS ? g->quick + 1 : 0;
+    g->heard = there > 0 && g->quick < 4;
     enum stop_reason reason = there == 0 ? STOP_GONE : there < 0 ? STOP_NONE : judge (g, a, task);
+    if (g->resets) { /* look again soon, whatever the server would wait for */
+        free (g->status);
+        g->status = NULL;
+        g->heard = false;
+    }
     if (reason == STOP_USER)
         await_callback (g);
     if (reason != STOP_NONE)
@@ -196,7 +237,8 @@ static void *guard_main (void *arg)
     int64_t pinged = clock_monotonic (), told = pinged;
     if (g->o.worker_report)
         report_worker (g);
-    while (!pause_for (g, g->o.poll_ms)) {
+    g->can_watch = client_feature (g->client, "x_tasks.watch") > 0;
+    while (!pause_for (g, g->can_watch && g->heard && stop_get (g->stop) == STOP_NONE ? 0 : g->o.poll_ms)) {
         int64_t now = clock_monotonic (), running = atomic_load (&g->running);
         if (stop_get (g->stop) == STOP_NONE)
             check_status (g);
@@ -255,5 +297,6 @@ void guard_stop (struct guard *g)
     pthread_join (g->thread, NULL);
     client_destroy (g->client);
     close (g->stop_fd);
+    free (g->status), free (g->message);
     arena_destroy (g->arena);
 }

@@ -8,6 +8,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -23,9 +24,9 @@ PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 class Machine:
     """A machine that runs tasks: its own state and cache folders, one server."""
 
-    def __init__(self, server, folder):
+    def __init__(self, server, folder, cache=None):
         self.server, self.folder = server, folder
-        self.state, self.cache = folder / "state", folder / "cache"
+        self.state, self.cache = folder / "state", cache or folder / "cache"
         self.base = server.env()  # once: it writes the configuration anew
 
     def env(self, **extra):
@@ -61,7 +62,14 @@ class Machine:
 
 
 @pytest.fixture
-def machine(shared_server, tmp_path):
+def machine(shared_server, tmp_path, tmp_path_factory):
+    """A machine whose environments are those of all tests."""
+    return Machine(shared_server, tmp_path, tmp_path_factory.getbasetemp() / "cache")
+
+
+@pytest.fixture
+def new_machine(shared_server, tmp_path):
+    """A machine that has built nothing yet."""
     return Machine(shared_server, tmp_path)
 
 
@@ -271,7 +279,8 @@ def test_no_such_python(machine):
     assert "wants Python 3.99, which is not on this machine; found: 3." in machine.get(t)["status_reason"]
 
 
-def test_two_tasks_share_one_environment_and_one_build(machine):
+def test_two_tasks_share_one_environment_and_one_build(new_machine):
+    machine = new_machine
     code = "import six, importlib.util as u; print(six.__version__, u.find_spec('idna'))"
     tasks = [machine.task(code, pip="six==1.16.0\n") for _ in range(3)]
     runs = [machine.start(t) for t in tasks]
@@ -370,3 +379,20 @@ def test_disable_monitoring_tells_nothing(machine, tmp_path):
     assert machine.run(t, "--disable-monitoring", "--log-file", str(tmp_path / "log")) == 5
     assert (tmp_path / "log").read_text() == "quiet\n"
     assert machine.get(t)["status"] == "created" and machine.log(t, None) == []
+
+
+def test_watch_answers_at_once_when_something_changes(machine):
+    """x_tasks.watch: what is there now, or what it becomes, or the same when the time is over."""
+    t = machine.task("print(1)")
+    now = machine.server.call("x_tasks.watch", task=t)
+    assert now["status"] == "created"
+    same = machine.server.call("x_tasks.watch", task=t, status="created", status_message=now.get("status_message", ""), wait_ms=50)
+    assert same["status"] == "created"
+    waiting = []
+    thread = threading.Thread(target=lambda: waiting.append(machine.server.call(
+        "x_tasks.watch", task=t, status="created", status_message=now.get("status_message", ""), wait_ms=30000)))
+    thread.start()
+    machine.server.call("tasks.started", task=t, status_message="by hand")
+    thread.join(GUARD)
+    assert waiting == [{"status": "in_progress", "status_message": "by hand"}]
+    assert machine.server.fails("x_tasks.watch", task="f" * 32)[0] == 400

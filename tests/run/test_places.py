@@ -14,7 +14,7 @@ import time
 import pytest
 
 from conftest import GUARD, wait_for
-from test_execute import PYTHON, in_repository, machine, origin, sh  # noqa: F401
+from test_execute import PYTHON, in_repository, machine, new_machine, origin, sh  # noqa: F401
 
 PASSWORD = "p@ss$(id)`x`'\"\\ word:/€"
 
@@ -78,7 +78,8 @@ def spy(folder):
     return folder / "bin"
 
 
-def test_credentials_reach_git_and_nobody_else(machine, remote, origin, tmp_path):
+def test_credentials_reach_git_and_nobody_else(new_machine, remote, origin, tmp_path):
+    machine = new_machine
     url, seen = remote
     t = in_repository(machine, origin, repository=url)
     # the agent's own environment holds the password; what counts are words, files, log
@@ -131,9 +132,9 @@ def test_requirements_of_the_repository_and_packages_in_it(machine, origin):
     assert "six==1.16.0" in pip and "idna==3.7" in pip
 
 
-def test_pip_where_there_is_no_uv(machine, tmp_path):
+def test_pip_where_there_is_no_uv(new_machine, tmp_path):
     """uv cannot be had: it is not on PATH, and the index that could give it does not answer."""
-    python = tmp_path / "python"
+    machine, python = new_machine, tmp_path / "python"
     python.mkdir()
     for name in ("git", "env", "sh", "bash"):
         (python / name).symlink_to(shutil.which(name))
