@@ -81,7 +81,8 @@ SELECT hidden FROM project WHERE company IN ('', ?1) AND id = ?2;
 
 -- name: project_hyper_parameters
 SELECT DISTINCT p.section, p.name FROM task e JOIN task_param p ON p.task = e.n
-WHERE e.company IN ('', ?1) AND e.project IN (SELECT project FROM project_tree WHERE ancestor = ?2 AND depth <= ?3)
+WHERE e.company IN ('', ?1)
+AND (?2 IS NULL OR e.project IN (SELECT project FROM project_tree WHERE ancestor = ?2 AND depth <= ?3))
 ORDER BY p.section, p.name LIMIT ?4 OFFSET ?5;
 
 -- name: project_dataset_runtime

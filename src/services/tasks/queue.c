@@ -23,8 +23,8 @@ int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue 
     struct queue_name queue;
     enum task_status from;
     struct task_change ch = { .to = TASK_QUEUED, .reason = q->reason, .message = q->message };
-    if (task_facts_of (c, id, false, &t, &from, err) < 0 || find_queue (c, q, &queue, err) < 0 ||
-        task_verb_check (VERB_ENQUEUE, from, q->force, err) < 0)
+    if (task_facts_of (c, id, false, &t, &from, err) < 0 ||
+        task_verb_check (VERB_ENQUEUE, from, q->force, err) < 0 || find_queue (c, q, &queue, err) < 0)
         return -1;
     if (q->keep_queue && (from != TASK_QUEUED || !t.queue))
         return error_set (err, ERR_VALIDATION,
