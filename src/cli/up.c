@@ -17,6 +17,7 @@
 #include "client/client.h"
 #include "conf/conf.h"
 #include "io/loop.h"
+#include "io/port_owner.h"
 #include "io/spawn.h"
 
 #include <arpa/inet.h>
@@ -260,6 +261,30 @@ static int server_ended (struct up *u, struct error *err)
     return error_set (err, ECHILD, "the server ended while it started (%s)", words.p);
 }
 
+/* Somebody else's server would answer in place of ours: so look before it is started. */
+static int check_ports (struct up *u, struct error *err)
+{
+    for (int i = 0; i < 3; i++) {
+        cleanup_close int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_in at = { .sin_family = AF_INET,
+                                  .sin_port = htons ((uint16_t)u->ports[i]),
+                                  .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+        cleanup_str struct str owner = { 0 };
+
+        if (fd < 0)
+            return error_errno (err, "make a socket");
+        setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof (int));
+        if (bind (fd, (struct sockaddr *)&at, sizeof (at)) == 0)
+            continue;
+        if (errno != EADDRINUSE)
+            return error_errno (err, "port %d", u->ports[i]);
+        port_owner_describe (&owner, u->ports[i]);
+        return error_set (err, EADDRINUSE, "port %d is taken%s; --port N uses N, N+1 and N+2 instead",
+                          u->ports[i], owner.n ? owner.p : "");
+    }
+    return 0;
+}
+
 /* Until the server answers, or has ended: its pidfd is readable then. */
 static int wait_for_server (struct up *u, struct error *err)
 {
@@ -446,7 +471,8 @@ static int run (struct up *u, struct error *err)
 
     if (folder_make (u->data, 0700, err) < 0 || read_key (u, err) < 0 || loop_create (&u->loop, err) < 0)
         return -1;
-    if (start_server (u, err) < 0 || wait_for_server (u, err) < 0 || write_config (u, err) < 0)
+    if (check_ports (u, err) < 0 || start_server (u, err) < 0 || wait_for_server (u, err) < 0 ||
+        write_config (u, err) < 0)
         return -1;
     watch_part (u, SERVER);
     loop_signal_add (u->loop, SIGINT, on_signal, u);
