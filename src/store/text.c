@@ -359,8 +359,14 @@ static int thin_chunk (struct db *db, struct arena *a, int64_t stream, int64_t i
 }
 
 struct chunk_ref {
-    int64_t id, first_line;
+    int64_t id, first_line, events, first_time, last_time;
     struct text body;
+};
+struct removal {
+    int64_t stream, before;
+    bool (*drop) (const struct log_event *e, void *arg);
+    void *arg;
+    int64_t removed;
 };
 
 static int chunk_refs (struct db *db, struct arena *a, int64_t stream, int64_t from_line,
@@ -373,47 +379,54 @@ static int chunk_refs (struct db *db, struct arena *a, int64_t stream, int64_t f
     if (db_query (db, &sql_log_from_line, &r, err, V_INT (stream), V_INT (from_line)) < 0)
         return -1;
     while (*ret_n < most && (rc = db_next (&r, err)) > 0)
-        ret[(*ret_n)++] = (struct chunk_ref){ row_int (&r, 0), row_int (&r, 1), row_copy (&r, 5, a) };
+        ret[(*ret_n)++] = (struct chunk_ref){ row_int (&r, 0), row_int (&r, 1), row_int (&r, 2),
+                                              row_int (&r, 3), row_int (&r, 4), row_copy (&r, 5, a) };
     return rc < 0 ? -1 : 0;
 }
 
-static int thin_chunks (struct db *db, struct arena *a, int64_t stream, const struct chunk_ref *c, size_t n,
-                        bool (*drop) (const struct log_event *e, void *arg), void *arg, int64_t *removed,
-                        struct error *err)
+static int remove_from_chunk (struct db *db, struct arena *a, struct removal *m, const struct chunk_ref *c,
+                              struct error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct log_event *v;
-        size_t events, gone = 0;
-        bool *mark;
+    struct log_event *v;
+    size_t n, gone = 0;
+    bool *mark;
 
-        if (log_unpack (a, c[i].body, c[i].first_line, &v, &events, err) < 0)
-            return -1;
-        mark = arena_array (a, bool, events);
-        for (size_t k = 0; k < events; k++)
-            gone += mark[k] = drop (&v[k], arg);
-        if (gone && thin_chunk (db, a, stream, c[i].id, v, events, mark, err) < 0)
-            return -1;
-        *removed += (int64_t)gone;
+    if (c->first_time >= m->before)
+        return 0;
+    if (!m->drop && c->last_time < m->before) { /* all of it: no need to look inside */
+        m->removed += c->events;
+        return db_exec (db, &sql_log_delete, err, V_INT (c->id)) < 0 ? -1 : 0;
     }
-    return 0;
+    if (log_unpack (a, c->body, c->first_line, &v, &n, err) < 0)
+        return -1;
+    mark = arena_array (a, bool, n);
+    for (size_t i = 0; i < n; i++)
+        gone += mark[i] = v[i].time < m->before && (!m->drop || m->drop (&v[i], m->arg));
+    m->removed += (int64_t)gone;
+    return gone ? thin_chunk (db, a, m->stream, c->id, v, n, mark, err) : 0;
 }
 
-int log_remove (struct db *db, int64_t stream, bool (*drop) (const struct log_event *e, void *arg), void *arg,
-                int64_t *ret_removed, struct error *err)
+int log_remove (struct db *db, int64_t stream, int64_t before,
+                bool (*drop) (const struct log_event *e, void *arg), void *arg, int64_t *ret_removed,
+                struct error *err)
 {
+    struct removal m = { .stream = stream, .before = before, .drop = drop, .arg = arg };
     struct chunk_ref c[16]; /* a window's first chunk is the one before's last: seen twice, changed once */
-    int64_t from = 0, removed = 0;
+    int64_t from = 0;
     size_t n;
 
     do {
         cleanup_arena struct arena *a = arena_create ();
 
-        if (chunk_refs (db, a, stream, from, c, 16, &n, err) < 0 ||
-            thin_chunks (db, a, stream, c, n, drop, arg, &removed, err) < 0)
+        if (chunk_refs (db, a, stream, from, c, 16, &n, err) < 0)
             return -1;
+        for (size_t i = 0; i < n; i++) {
+            if (remove_from_chunk (db, a, &m, &c[i], err) < 0)
+                return -1;
+        }
         if (n)
             from = c[n - 1].first_line + 1;
     } while (n == 16);
-    *ret_removed = removed;
-    return db_exec (db, &sql_log_removed, err, V_INT (stream), V_INT (removed)) < 0 ? -1 : 0;
+    *ret_removed = m.removed;
+    return db_exec (db, &sql_log_removed, err, V_INT (stream), V_INT (m.removed)) < 0 ? -1 : 0;
 }

@@ -50,9 +50,10 @@ int log_add (struct db *db, struct arena *a, struct stream *s, const struct log_
              struct error *err) warn_unused;
 /* Join small neighbours. *ret_left: chunks that still wait. */
 int log_join (struct db *db, int64_t stream, struct error *err) warn_unused;
-/* Remove events for which drop (event, arg) is true. */
-int log_remove (struct db *db, int64_t stream, bool (*drop) (const struct log_event *e, void *arg), void *arg,
-                int64_t *ret_removed, struct error *err) warn_unused;
+/* Remove events before a time for which drop (event, arg) is true; drop NULL: all of them. */
+int log_remove (struct db *db, int64_t stream, int64_t before,
+                bool (*drop) (const struct log_event *e, void *arg), void *arg, int64_t *ret_removed,
+                struct error *err) warn_unused;
 
 /* -- reading */
 typedef bool log_filter (const struct log_event *e, void *arg); /* NULL: all */

@@ -226,17 +226,24 @@ static int join_run (struct db *db, void *arg, struct error *err)
     return stream_get (db, "t", &s, err) < 0 ? -1 : log_join (db, s.id, err);
 }
 
-static bool before_500 (const struct log_event *e, void *arg)
+static bool odd (const struct log_event *e, void *arg)
 {
     (void)arg;
-    return e->time < 500 && e->time % 2;
+    return e->time % 2;
+}
+
+static int remove_old (struct db *db, void *arg, struct error *err)
+{
+    struct stream s;
+
+    return stream_get (db, "t", &s, err) < 0 ? -1 : log_remove (db, s.id, 700, NULL, NULL, arg, err);
 }
 
 static int remove_run (struct db *db, void *arg, struct error *err)
 {
     struct stream s;
 
-    return stream_get (db, "t", &s, err) < 0 ? -1 : log_remove (db, s.id, before_500, NULL, arg, err);
+    return stream_get (db, "t", &s, err) < 0 ? -1 : log_remove (db, s.id, 500, odd, NULL, arg, err);
 }
 
 static int count_run (struct db *db, void *arg, struct error *err)
@@ -287,6 +294,10 @@ static void joining_and_removing_change_no_line (void **state)
         snprintf (want, sizeof (want), "%d:line %d ", wanted + 1, wanted);
         assert_memory_equal (got, want, strlen (want));
     }
+    if (store_write_wait (f->store, remove_old, &removed, &err) < 0) /* whole chunks, and the head of one */
+        fail_msg ("%s", err.text);
+    assert_int_equal (removed, 450);
+    assert_memory_equal (LINES (f, false, 0, 1), "701:line 700 ", 13);
 }
 
 int main (void)

@@ -306,7 +306,6 @@ int events_download_task_log (struct call *c, const struct events_download_task_
 /* -- clearing -------------------------------------------------------------------------------------------------------- */
 
 struct to_clear {
-    int64_t before; /* ms */
     const struct events_clear_task_log_in *in;
 };
 
@@ -322,8 +321,6 @@ static bool is_to_clear (const struct log_event *e, void *arg)
 {
     const struct to_clear *t = arg;
 
-    if (e->time >= t->before)
-        return false;
     if (t->in->include_metrics.n &&
         !among ((const char *const *)t->in->include_metrics.v, t->in->include_metrics.n, e->metric))
         return false;
@@ -345,13 +342,16 @@ static int check_unlocked (struct call *c, const char *task, bool allow_locked, 
 int events_clear_task_log (struct call *c, const struct events_clear_task_log_in *in,
                            struct events_clear_task_log_out *out, struct error *err)
 {
-    struct to_clear t = { in->threshold_sec > 0 ? c->now - in->threshold_sec * 1000 : INT64_MAX, in };
+    int64_t before = in->threshold_sec > 0 ? c->now - in->threshold_sec * 1000 : INT64_MAX;
+    bool some = in->include_metrics.n || in->exclude_metrics.n;
+    struct to_clear t = { in };
     struct stream stream;
 
     if (check_unlocked (c, in->task, in->allow_locked, err) < 0 ||
         stream_get (c->db, in->task, &stream, err) < 0)
         return -1;
-    if (stream.id && log_remove (c->db, stream.id, is_to_clear, &t, &out->deleted, err) < 0)
+    if (stream.id &&
+        log_remove (c->db, stream.id, before, some ? is_to_clear : NULL, &t, &out->deleted, err) < 0)
         return -1;
     out->has.deleted = true;
     return 0;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <time.h>
 
+enum { KEPT_MOST = 500000 /* points */ };
 enum { SAMPLES_LEAST = 1, SAMPLES_MOST = 6000, TASKS_MOST = 100, VARIANTS_MOST = 1000000 };
 
 struct curve {
@@ -20,6 +21,8 @@ struct curve {
     size_t n;
     int64_t min, max, interval;
     size_t points;
+    const struct point *kept; /* its points, where they are few enough to be kept between the two passes */
+    size_t kept_n;
 };
 struct curves {
     struct curve *v;
@@ -30,6 +33,8 @@ struct curves {
 static int measure (struct selection *s, struct arena *a, enum sample_key key, struct curves *ret, size_t *at,
                     struct error *err)
 {
+    size_t kept = 0;
+
     ret->v = arena_array (a, struct curve, s->n);
     for (size_t i = 0; i < s->n; i++) {
         cleanup_arena struct arena *scratch = arena_create ();
@@ -41,6 +46,11 @@ static int measure (struct selection *s, struct arena *a, enum sample_key key, s
             return -1;
         if (!sample_range (p, n, key, &c->min, &c->max, &c->points))
             continue;
+        if (kept + n <= KEPT_MOST) {
+            c->kept = arena_memdup (a, p, n * sizeof (*p));
+            c->kept_n = n;
+            kept += n;
+        }
         c->series = s->v[i];
         at[ret->n++] = i;
     }
@@ -53,13 +63,13 @@ static int thin (struct selection *s, struct arena *a, enum sample_key key, stru
     for (size_t i = 0; i < ret->n; i++) {
         cleanup_arena struct arena *scratch = arena_create ();
         struct curve *c = &ret->v[i];
+        struct point *p = NULL;
         struct stretch *v;
-        struct point *p;
-        size_t n;
+        size_t n = c->kept_n;
 
-        if (series_points (s->reader, at[i], scratch, &p, &n, err) < 0)
+        if (!c->kept && series_points (s->reader, at[i], scratch, &p, &n, err) < 0)
             return -1;
-        sample_stretches (scratch, p, n, key, c->interval, &v, &c->n);
+        sample_stretches (scratch, c->kept ? c->kept : p, n, key, c->interval, &v, &c->n);
         c->v = arena_memdup (a, v, c->n * sizeof (*v));
     }
     return 0;
