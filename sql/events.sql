@@ -57,7 +57,10 @@ SELECT id, points, body FROM metric_batch WHERE stream = ?1 ORDER BY id;
 DELETE FROM metric_batch WHERE stream = ?1 AND id <= ?2;
 
 -- name: stream_folded
-UPDATE event_stream SET batches = batches - ?2, points = points - ?3 WHERE id = ?1;
+UPDATE event_stream SET batches = batches - ?2, points = points - ?3, fold_last = 0, fold_done = 0 WHERE id = ?1;
+
+-- name: stream_folding
+UPDATE event_stream SET fold_last = ?2, fold_done = ?3 WHERE id = ?1;
 
 -- name: series_find
 SELECT id, count, finite, last, last_iter, min, min_iter, max, max_iter, first, first_iter, mean, label
@@ -93,8 +96,8 @@ INSERT INTO metric_chunk (series, first_iter, last_iter, points, body) VALUES (?
 -- name: metric_chunk_delete
 DELETE FROM metric_chunk WHERE id = ?1;
 
--- name: stream_batches
-SELECT batches FROM event_stream WHERE id = ?1;
+-- name: stream_fold_state
+SELECT fold_last, fold_done FROM event_stream WHERE id = ?1;
 
 -- name: log_insert
 INSERT INTO log_chunk (stream, first_line, lines, events, first_time, last_time, size, body)

@@ -11,7 +11,9 @@ CREATE TABLE event_stream (
     log_events  INTEGER NOT NULL DEFAULT 0,
     log_updated INTEGER NOT NULL DEFAULT 0,
     log_chunks  INTEGER NOT NULL DEFAULT 0, -- not joined yet
-    log_joined  INTEGER NOT NULL DEFAULT 1  -- chunks before this line are joined
+    log_joined  INTEGER NOT NULL DEFAULT 1, -- chunks before this line are joined
+    fold_last   INTEGER NOT NULL DEFAULT 0, -- a fold under way takes the batches up to this one ...
+    fold_done   INTEGER NOT NULL DEFAULT 0  -- ... and so many of their series are in chunks
 ) STRICT;
 CREATE UNIQUE INDEX event_stream_task ON event_stream (task) WHERE live = 1;
 CREATE INDEX event_stream_retired ON event_stream (id) WHERE live = 0;

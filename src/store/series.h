@@ -111,7 +111,6 @@ struct text series_extra (const struct series_reader *r, uint32_t extra);
 /* -- folding
  * --------------------------------------------------------------------------------------------------------- */
 #define SERIES_FOLD_BATCHES 64 /* a stream with so many batches is folded */
-/* Fold the oldest batches of a stream, about `most` points of them, in the transaction at hand. *ret_left:
- * batches that still wait. */
-int series_fold (struct db *db, int64_t stream, size_t most, int64_t *ret_left,
-                 struct error *err) warn_unused;
+/* Fold the oldest batches of a stream, about `most` points of them, in the transaction at hand. Stops at the time
+ * `until` (clock_monotonic) after at least one series; the next call goes on there. 1: that fold is done, 0: not yet. */
+int series_fold (struct db *db, int64_t stream, size_t most, int64_t until, struct error *err) warn_unused;

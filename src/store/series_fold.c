@@ -1,10 +1,14 @@
-/* series_fold.c - turns the oldest batches of a stream into chunks and deletes them, in one transaction.
+/* series_fold.c - turns the oldest batches of a stream into chunks, then deletes them.
+ *
+ * It may take several transactions: the batches stay until all their series are done, and merging points that are in a
+ * chunk already changes nothing, so that a reader in between, or a crash, sees the same points.
  *
  * New points replace stored ones of the same iteration. Only chunks whose range the new points touch are
  * rewritten, and the last one when it is not full, so that a series that only grows is written about twice.
  */
 #include "store/series.h"
 
+#include "base/clock.h"
 #include "sql/sql.h"
 #include "store/store.h"
 
@@ -22,6 +26,8 @@ struct fold {
     size_t cap;
     int64_t last, batches; /* the last batch taken, how many */
     size_t points;
+    int64_t upto; /* of a fold under way: its last batch, 0 = choose */
+    size_t done;  /* ... and so many series are folded */
 };
 
 static void grow_points (struct arena *a, struct point **v, size_t *cap, size_t n, size_t more)
@@ -90,7 +96,7 @@ static int gather (struct db *db, int64_t stream, size_t most, struct fold *f, s
 
     if (db_query (db, &sql_metric_batch_list, &r, err, V_INT (stream)) < 0)
         return -1;
-    while (f->points < most && (rc = db_next (&r, err)) != 0) {
+    while ((f->upto ? f->last < f->upto : f->points < most) && (rc = db_next (&r, err)) != 0) {
         if (rc < 0 || gather_batch (f, row_text (&r, 2), err) < 0)
             return -1;
         f->last = row_int (&r, 0);
@@ -201,17 +207,33 @@ static int fold_series (struct db *db, int64_t stream, struct fold *f, struct ga
     return write_chunks (db, id, all.v, all.n, f->extras.v, err);
 }
 
-int series_fold (struct db *db, int64_t stream, size_t most, int64_t *ret_left, struct error *err)
+static int load_state (struct db *db, int64_t stream, struct fold *f, struct error *err)
+{
+    cleanup_rows struct rows r = { 0 };
+    int rc;
+
+    if (db_query (db, &sql_stream_fold_state, &r, err, V_INT (stream)) < 0 || (rc = db_next (&r, err)) < 0)
+        return -1;
+    f->upto = rc ? row_int (&r, 0) : 0;
+    f->done = rc ? (size_t)row_int (&r, 1) : 0;
+    return 0;
+}
+
+int series_fold (struct db *db, int64_t stream, size_t most, int64_t until, struct error *err)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct fold f = { .arena = a, .names = { .arena = a }, .extras = { .arena = a, .copy = true } };
 
-    *ret_left = 0;
-    if (gather (db, stream, most, &f, err) < 0)
+    if (load_state (db, stream, &f, err) < 0 || gather (db, stream, most, &f, err) < 0)
         return -1;
     if (!f.batches)
-        return 0;
-    for (size_t i = 0; i < f.names.n; i++) {
+        return 1;
+    for (size_t i = f.done; i < f.names.n; i++) {
+        if (i > f.done && clock_monotonic () >= until)
+            return db_exec (db, &sql_stream_folding, err, V_INT (stream), V_INT (f.last),
+                            V_INT ((int64_t)i)) < 0
+                       ? -1
+                       : 0;
         if (fold_series (db, stream, &f, &f.v[i], err) < 0)
             return -1;
     }
@@ -219,13 +241,5 @@ int series_fold (struct db *db, int64_t stream, size_t most, int64_t *ret_left, 
         db_exec (db, &sql_stream_folded, err, V_INT (stream), V_INT (f.batches), V_INT ((int64_t)f.points)) <
             0)
         return -1;
-    {
-        cleanup_rows struct rows r = { 0 };
-        int rc;
-
-        if (db_query (db, &sql_stream_batches, &r, err, V_INT (stream)) < 0 || (rc = db_next (&r, err)) < 0)
-            return -1;
-        *ret_left = rc ? row_int (&r, 0) : 0;
-    }
-    return 0;
+    return 1;
 }

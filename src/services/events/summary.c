@@ -288,7 +288,7 @@ enum { SWEEP_ROWS = 100, FOLD_POINTS = 16384 };
 
 static int sweep (struct db *db, int64_t budget_ms, void *arg, struct error *err)
 {
-    int64_t until = clock_monotonic () + budget_ms, stream, left;
+    int64_t until = clock_monotonic () + budget_ms, stream;
     bool more = true;
 
     (void)arg;
@@ -300,7 +300,7 @@ static int sweep (struct db *db, int64_t budget_ms, void *arg, struct error *err
         if (first_stream (db, &sql_stream_to_fold, &stream, err) < 0)
             return -1;
         if (stream) {
-            if (series_fold (db, stream, FOLD_POINTS, &left, err) < 0)
+            if (series_fold (db, stream, FOLD_POINTS, until, err) < 0)
                 return error_wrap (err, "fold stream %lld", (long long)stream);
             continue;
         }
