@@ -80,7 +80,7 @@ def test_search(s):
     assert names(s, parent=[root], shallow_search=True) == ["look/aaa"]
     assert "look" in names(s, shallow_search=True) and "look/aaa" not in names(s, shallow_search=True)
     assert names(s, name="^look/aaa$") == ["look/aaa"] and names(s, basename="^ccc$") == ["look/aaa/bbb/ccc"]
-    assert "look/aaa/.datasets" in names(s, parent=[top], search_hidden=True)  # made on the way, with its tags
+    assert "look/aaa/.datasets" in names(s, parent=[top], search_hidden=True)  # made on the way
     assert next(p for p in find(s, search_hidden=True, parent=[top]) if p["id"] == hidden)["hidden"] is True
     assert names(s, id=[hidden]) == ["look/aaa/.datasets/set"]
     assert names(s, children_type="dataset", id=[root, top]) == ["look", "look/aaa"]

@@ -136,20 +136,6 @@ int project_name_free (struct call *c, const char *path, struct error *err)
 }
 
 /* -- making */
-static struct project_new ancestor_of (const char *path)
-{
-    static const struct {
-        const char *basename, *tags;
-    } special[] = { { ".datasets", "[\"dataset\",\"hidden\"]" },
-                    { ".pipelines", "[\"hidden\",\"pipeline\"]" },
-                    { ".reports", "[\"hidden\",\"reports\"]" } };
-    struct project_new what = { .description = "" };
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-        if (!strcmp (basename_of (path), special[i].basename))
-            what.system_tags = text_of (special[i].tags);
-    return what;
-}
-
 /* The id of an ancestor, made when missing, touched when there. */
 static int ancestor (struct call *c, const char *path, const char **ret_id, struct error *err)
 {
@@ -160,7 +146,7 @@ static int ancestor (struct call *c, const char *path, const char **ret_id, stru
         return taken_by_all (path, err);
     if (found == 1)
         return project_touch (c, *ret_id, err);
-    struct project_new what = ancestor_of (path);
+    struct project_new what = { .description = "" };
     return project_make (c, path, &what, ret_id, err);
 }
 
