@@ -188,8 +188,11 @@ int query_run (const struct query_source *src, const struct query_entity *e, str
         query_put_value (&b, &sql, V_INT (page.offset));
     }
     str_putc (&q.out, '[');
-    if ((heavy ? run_heavy : run_light) (&q, sql.p, &b, err) < 0)
+    if ((heavy ? run_heavy : run_light) (&q, sql.p, &b, err) < 0) {
+        if (strstr (err->text, QUERY_TOO_MUCH)) /* the wish is at fault, not the store */
+            err->code = QUERY_ERR_REGEX;
         return -1;
+    }
     str_putc (&q.out, ']');
     page_remember (src, &page, q.n);
     *ret = (struct query_result){ str_text (&q.out), q.n, page.scroll_id };

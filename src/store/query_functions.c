@@ -97,7 +97,7 @@ static void pattern_find (sqlite3_context *ctx, int n, sqlite3_value **v)
     const unsigned char *text = sqlite3_value_text (v[1]);
     int rc = pcre2_match (p->code, text, (size_t)sqlite3_value_bytes (v[1]), 0, 0, p->data, p->limits);
     if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT || rc == PCRE2_ERROR_JIT_STACKLIMIT) {
-        sqlite3_result_error (ctx, "regular expression takes too much work: make it simpler", -1);
+        sqlite3_result_error (ctx, QUERY_TOO_MUCH, -1);
         return;
     }
     sqlite3_result_int (ctx, rc >= 0);

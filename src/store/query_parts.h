@@ -12,6 +12,9 @@ enum query_error {
     QUERY_ERR_REGEX = 4000021,
 };
 
+/* What a match that was stopped says; the caller sees 400/21. */
+#define QUERY_TOO_MUCH "regular expression takes too much work: make it simpler"
+
 enum { QUERY_PARTS = 4, QUERY_MAX_VALUES = 30000 };
 
 /* A field as a request names it: the row of the table and, below ".*", the parts of the name. */

@@ -76,6 +76,7 @@ def test_search(s):
     project(s, "look/aaa/bbb/ccc")
     hidden = project(s, "look/aaa/.datasets/set", system_tags=["hidden", "dataset"])
     root = get(s, top)["parent"]
+    s.call("projects.update", project=get(s, hidden)["parent"], system_tags=["hidden"])  # as the SDK does
     assert names(s, parent=[root]) == ["look/aaa", "look/aaa/bbb", "look/aaa/bbb/ccc"]
     assert names(s, parent=[root], shallow_search=True) == ["look/aaa"]
     assert "look" in names(s, shallow_search=True) and "look/aaa" not in names(s, shallow_search=True)
