@@ -1,13 +1,13 @@
 /* series.c - rows of series and reading their points; see series.h. */
 #include "store/series.h"
 
+#include "base/digest.h"
 #include "sql/sql.h"
 #include "store/store.h"
 #include "store/varint.h"
 
 #include <errno.h>
 #include <math.h>
-#include <openssl/evp.h>
 
 static double real_or_nan (struct rows *r, int col)
 {
@@ -16,16 +16,8 @@ static double real_or_nan (struct rows *r, int col)
 
 void series_key (struct text metric, struct text variant, char ret[SERIES_KEY + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-    unsigned char raw[32];
-
-    EVP_Digest (metric.n ? metric.p : "", metric.n, raw, NULL, EVP_md5 (), NULL);
-    EVP_Digest (variant.n ? variant.p : "", variant.n, raw + 16, NULL, EVP_md5 (), NULL);
-    for (size_t i = 0; i < sizeof (raw); i++) {
-        ret[2 * i] = digits[raw[i] >> 4];
-        ret[2 * i + 1] = digits[raw[i] & 15];
-    }
-    ret[SERIES_KEY] = 0;
+    digest_md5_hex (metric, ret);
+    digest_md5_hex (variant, ret + SERIES_KEY / 2);
 }
 
 /* -- adding ------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  */
 #include "services/events/batch.h"
 
+#include "base/digest.h"
 #include "base/json.h"
 #include "services/events/row.h"
 #include "wire/errors.h"
@@ -282,7 +283,13 @@ static void pack_group (struct builder *b, const struct group *g, const struct p
         struct series_delta *d = &out->series[out->series_n++];
 
         *d = b->series[i].delta;
-        series_key (d->metric, d->variant, d->key);
+        if (out->series_n > 1 &&
+            text_equal (d[-1].metric, d->metric)) { /* variants of a metric come together */
+            memcpy (d->key, d[-1].key, SERIES_KEY / 2);
+            digest_md5_hex (d->variant, d->key + SERIES_KEY / 2);
+        } else {
+            series_key (d->metric, d->variant, d->key);
+        }
     }
 }
 

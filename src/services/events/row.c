@@ -1,10 +1,10 @@
 /* row.c - see row.h. */
 #include "services/events/row.h"
 
+#include "base/digest.h"
 #include "base/json.h"
 #include "store/squeeze.h"
 
-#include <openssl/evp.h>
 #include <time.h>
 
 void event_received (struct str *s, int64_t ms)
@@ -38,9 +38,7 @@ void event_head (struct str *s, enum event_type type, struct text task, int64_t 
 
 static void identity (const struct event *e, char ret[33])
 {
-    static const char digits[] = "0123456789abcdef";
     cleanup_str struct str s = { 0 };
-    unsigned char raw[16];
 
     if (e->iter != SERIES_NO_ITER)
         str_add_int (&s, e->iter);
@@ -52,12 +50,7 @@ static void identity (const struct event *e, char ret[33])
         str_putc (&s, 0);
         str_add_text (&s, e->key);
     }
-    EVP_Digest (s.p, s.n, raw, NULL, EVP_md5 (), NULL);
-    for (int i = 0; i < 16; i++) {
-        ret[2 * i] = digits[raw[i] >> 4];
-        ret[2 * i + 1] = digits[raw[i] & 15];
-    }
-    ret[32] = 0;
+    digest_md5_hex (str_text (&s), ret);
 }
 
 /* Characters, not bytes, as Python counts them. */
