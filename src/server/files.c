@@ -60,11 +60,24 @@ static void list_add (struct str *list, const char *given)
     json_put_string (list, given);
 }
 
+/* Clients delete a task and then its files, which by then went with the task: for ten minutes that counts as done. */
+static const char *gone_key (const struct removal *m, const char *path)
+{
+    return arena_printf (m->arena, "file_gone/%s/%s", m->who.company, path);
+}
+
+static bool went_with_task (const struct removal *m, const char *path)
+{
+    struct text ignored;
+
+    return m->http && volatile_get (m->server->volatiles, m->arena, gone_key (m, path), &ignored);
+}
+
 static int remove_one_of_many (struct removal *m, struct db *db, struct text given, struct error *err)
 {
     char *name = json_string (m->arena, given);
     struct text decoded = name ? http_unescape (m->arena, text_of (name), true) : (struct text){ 0 };
-    const char *path;
+    const char *path = NULL;
     struct error ignored;
     int rc = 0;
 
@@ -75,7 +88,9 @@ static int remove_one_of_many (struct removal *m, struct db *db, struct text giv
     if (decoded.p && file_path_take (m->arena, decoded, &path, &ignored) == 0 &&
         (rc = remove_path (db, m->who.company, path, err)) < 0)
         return -1;
-    if (!rc) {
+    if (rc && !m->http)
+        volatile_put (m->server->volatiles, gone_key (m, path), TEXT (""), 10 * 60 * 1000);
+    if (!rc && !(decoded.p && path && went_with_task (m, path))) {
         list_add (&m->missing, name);
         return 0;
     }
@@ -95,7 +110,7 @@ static int run_removal (struct store_write *w, struct db *db, struct error *err)
 
     if (m->path) {
         rc = file_remove_row (db, m->who.company, m->path, clock_now (), err);
-        m->removed = rc > 0;
+        m->removed = rc > 0 || (rc == 0 && went_with_task (m, m->path));
         return rc < 0 ? -1 : 0;
     }
     m->deleted = m->missing = m->empty = (struct str){ .arena = m->arena };

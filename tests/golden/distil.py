@@ -22,8 +22,8 @@ import sys
 
 OUT = pathlib.Path(__file__).resolve().parent
 # Played in this order; 01p was recorded on a server of its own, after the same program had run there once.
-NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "05-trains-sdk",
-         "01p-sdk-post-method"]
+NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "04-agent-admin",
+         "05-trains-sdk", "06-dataset", "07b-hpo-base", "07b-hpo", "01p-sdk-post-method"]
 ID = re.compile(r"[0-9a-f]{32}")
 FIXED = {"d1bd92a3b039400cbafc60a7a5b1e52b"}  # the default company: the same everywhere
 HEADERS = ("x-clearml-worker", "x-trains-worker", "x-clearml-client", "x-trains-client", "content-type")
@@ -78,7 +78,7 @@ class Names:
                 for i, v in enumerate(value):
                     walk(v, place + [i])
             elif isinstance(value, str) and value not in self.known and value not in FIXED:
-                scroll = place[-1] == "scroll_id"
+                scroll = place[-1:] == ["scroll_id"]
                 if scroll or ID.fullmatch(value):
                     name = f"{'scroll' if scroll else 'id'}{len(self.known) + 1}"
                     self.known[value] = name
@@ -121,7 +121,7 @@ def distil(record, names, shapes):
         out["query"] = record["query"]
     if record["service"] == "files":
         out["service"] = "files"
-    if "authorization" in headers:
+    if headers.get("authorization", "").strip():
         out["auth"] = headers["authorization"].split()[0].lower()
     out["headers"] = {k: headers[k] for k in HEADERS if k in headers and not headers[k].startswith("multipart")}
     kind, value = body_of(record)
@@ -129,6 +129,8 @@ def distil(record, names, shapes):
         out[kind] = value
     out = json.loads(names.replace(json.dumps(out)))
     out["status"] = record["status"]
+    if record["service"] == "files" and record["method"] == "GET":
+        return out  # what was uploaded, which is not kept here
     try:
         answer = json.loads(record["resp_body"])
     except (TypeError, ValueError):
@@ -170,27 +172,45 @@ def setup(call, body, names, made=None, place=("id",)):
     return line
 
 
-def setup_task(task, records, names):
-    """The waiting task that an agent is about to pull, made from how it looked first."""
-    doc = next(d["task"] for d in map(data_of, records) if (d.get("task") or {}) and isinstance(d["task"], dict)
-               and d["task"].get("id") == task and "script" in d["task"])
-    out = []
-    if doc["project"] not in names.known:
-        out.append(setup("projects.create", {"name": "Golden/agent", "description": ""}, names, doc["project"]))
-    body = {k: doc[k] for k in TASK_FIELDS if doc.get(k)}
-    out.append(setup("tasks.create", {**body, "project": doc["project"]}, names, task))
-    out.append(setup("tasks.enqueue", {"task": task, "queue": doc["execution"]["queue"]}, names))
+def setup_task(task, queue, records, names):
+    """The waiting task that an agent is about to pull, made from how it looked first (if it was ever looked at)."""
+    docs = (d["task"] for d in map(data_of, records) if isinstance(d.get("task"), dict))
+    doc = next((d for d in docs if d.get("id") == task and "script" in d), {"name": "waiting", "type": "training"})
+    out, body = [], {k: doc[k] for k in TASK_FIELDS if doc.get(k)}
+    if doc.get("project"):
+        body["project"] = doc["project"]
+        if doc["project"] not in names.known:
+            out.append(setup("projects.create", {"name": "Golden/agent", "description": ""}, names, doc["project"]))
+    out.append(setup("tasks.create", body, names, task))
+    out.append(setup("tasks.enqueue", {"task": task, "queue": queue}, names))
     return out
 
 
 def setup_before(record, records, names):
     data, out = data_of(record), []
-    entries = [data["entry"]] if isinstance(data.get("entry"), dict) else []
-    entries += [e for q in data.get("queues") or [] for e in q.get("entries") or []]
-    for entry in entries:
-        if entry["task"] not in names.known:
-            out += setup_task(entry["task"], records, names)
+    entries = []
+    if isinstance(data.get("entry"), dict):
+        entries = [(data["entry"]["task"], json.loads(record["req_body"])["queue"])]
+    for queue in data.get("queues") or []:
+        if queue.get("id") and queue["id"] not in names.known:
+            out += setup_queue(queue["id"], records, names)
+        entries += [(e["task"], queue["id"]) for e in queue.get("entries") or []]
+    for task, queue in entries:
+        if task not in names.known:
+            out += setup_task(task, queue, records, names)
     return out
+
+
+def setup_queue(queue, records, names):
+    """A queue that somebody had made: its name stands in another answer, or in the filter that found it."""
+    for record in records:
+        for doc in data_of(record).get("queues") or []:
+            if doc.get("id") == queue:
+                name = doc.get("name") or json.loads(record["req_body"]).get("name", "")
+                name = re.sub(r"[\\\\^$]", "", name)
+                if name:
+                    return [setup("queues.create", {"name": name}, names, queue)]
+    return []
 
 
 def setup_start(name, records, names):

@@ -14,7 +14,8 @@ import pytest
 from differences import DIFFERENCES
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "05-trains-sdk"]
+NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "04-agent-admin",
+         "05-trains-sdk", "06-dataset", "07b-hpo-base", "07b-hpo"]
 NAME = re.compile(r"\{\{(\w+)\}\}")
 EXTRA = "not in the recording"
 

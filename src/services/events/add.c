@@ -155,10 +155,15 @@ int events_add (struct call *c, const struct events_add_in *in, struct events_ad
     struct outcome o;
 
     (void)in;
-    (void)out;
     if (!((struct event_batch *)c->prepared)->events)
         return error_set (err, ERR_EVENTS_NOT_ADDED, "events not added: the request is empty");
-    return store_batch (c, c->prepared, &o, err);
+    if (store_batch (c, c->prepared, &o, err) < 0)
+        return -1;
+    out->added = o.added;
+    out->errors = o.errors;
+    out->errors_info = str_text (&o.info);
+    out->has.added = out->has.errors = true;
+    return 0;
 }
 
 int events_add_batch (struct call *c, const struct events_add_batch_in *in, struct events_add_batch_out *out,

@@ -293,7 +293,7 @@ static int get_all (struct call *c, unsigned flags, struct text *ret, const char
         .with_children = json_kind (children) <= JSON_NULL || json_true (children),
         .own = flags & QUERY_EX && json_true (json_get (body, "check_own_contents")),
         .dataset = flags & QUERY_EX && json_true (json_get (body, "include_dataset_stats")),
-        .search_hidden = json_true (json_get (body, "search_hidden")),
+        .search_hidden = flags & QUERY_EX && json_true (json_get (body, "search_hidden")),
         .children_type = json_string (c->arena, json_get (body, "children_type")),
     };
     struct text filter = json_get (body, "include_stats_filter");
