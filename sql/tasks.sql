@@ -65,7 +65,7 @@ UPDATE task SET completed = ?2 WHERE n = ?1;
 UPDATE task SET published = ?2 WHERE n = ?1;
 
 -- name: task_set_queue
-UPDATE task SET queue = ?2, enqueue_status = ?3 WHERE n = ?1;
+UPDATE task SET queue = ?2, enqueue_status = ?3, enqueued = ifnull(?4, enqueued) WHERE n = ?1;
 
 -- name: task_set_queue_of
 UPDATE task SET queue = ?3 WHERE id = ?1 AND company = ?2;
@@ -136,7 +136,8 @@ SELECT id FROM task WHERE claim = ?1 AND company = ?2;
 
 -- name: task_reset_row
 UPDATE task SET last_iteration = 0, last_worker = NULL, last_worker_report = NULL, started = NULL, completed = NULL,
-       published = NULL, active_duration = NULL, enqueue_status = NULL, queue = NULL, claim = NULL WHERE n = ?1;
+       published = NULL, active_duration = NULL, enqueue_status = NULL, enqueued = NULL, queue = NULL, claim = NULL
+WHERE n = ?1;
 
 -- name: task_drop
 DELETE FROM task WHERE n = ?1;
@@ -197,8 +198,8 @@ WHERE task = ?1 AND place = (SELECT max(place) FROM task_stage WHERE task = ?1 A
 SELECT name, started, ended, ok, detail FROM task_stage WHERE task = ?1 ORDER BY place;
 
 -- name: task_times
-SELECT created, started, completed, published, status_changed, status, status_reason, status_message, queue,
-       last_worker FROM task WHERE n = ?1;
+SELECT created, started, completed, published, status_changed, status, status_reason, status_message, enqueued,
+       last_worker, queue FROM task WHERE n = ?1;
 
 -- name: task_comment
 SELECT comment FROM task WHERE n = ?1;

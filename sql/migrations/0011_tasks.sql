@@ -21,6 +21,7 @@ CREATE TABLE task (
     parent             TEXT,
     project            TEXT,
     queue              TEXT,                       -- shown as execution.queue
+    enqueued           INTEGER,                    -- when it last went into a queue
     enqueue_status     TEXT,                       -- the status before it was queued
     tags               TEXT NOT NULL DEFAULT '[]', -- sorted JSON lists
     system_tags        TEXT NOT NULL DEFAULT '[]',

@@ -435,7 +435,16 @@ def test_timeline(s):
     clone = out["stages"][1]
     assert clone["started"] == "2023-11-14T22:13:20+00:00" and clone["ended"] == "2023-11-14T22:13:25+00:00"
     assert clone["detail"] == "from the cache" and out["why"]["exit_code"] == 3
-    assert "failed" in out["why"]["text"]
+    assert "failed" in out["why"]["text"] and "signal" not in out["why"]
+    killed = make(s)
+    s.call("tasks.enqueue", task=killed, queue_name="timeline queue")
+    assert [i["name"] for i in s.call("x_tasks.timeline", task=killed)["stages"]] == ["created", "queued"]
+    s.call("tasks.started", task=killed)
+    s.call("tasks.failed", task=killed, status_reason="worker execution exit code -9")
+    out = s.call("x_tasks.timeline", task=killed)
+    assert [i["name"] for i in out["stages"]] == ["created", "queued", "running"]
+    assert out["stages"][1]["ended"] == out["stages"][2]["started"] and out["stages"][1]["ok"]
+    assert out["why"]["signal"] == 9 and "exit_code" not in out["why"]
 
 
 def test_failed_task_is_not_started_silently(s):

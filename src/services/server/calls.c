@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 /* Our own calls, each with the version it has reached: clients look here before they use one. */
-static const char features[] = "{\"claim\":1,\"scalars\":1,\"log\":1,\"timeline\":1,\"watch\":1,\"redeem\":1}";
+static const char features[] = "{\"claim\":1,\"scalars\":1,\"log\":1,\"timeline\":1,\"stage\":1,\"watch\":1,\"redeem\":1}";
 
 int server_info (struct call *c, const struct server_info_in *in, struct server_info_out *out,
                  struct error *err)

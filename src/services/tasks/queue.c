@@ -39,7 +39,7 @@ int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue 
         task_move (c, &t, &ch, err) < 0)
         return -1;
     if (db_exec (c->db, &sql_task_set_queue, err, V_INT (t.n), V_STR (q->keep_queue ? t.queue : queue.id),
-                 V_STR (before)) < 0)
+                 V_STR (before), V_INT (c->now)) < 0)
         return -1;
     fields_str (&ch.fields, "enqueue_status", before);
     if (!q->keep_queue)
@@ -106,7 +106,7 @@ int task_unqueue (struct call *c, const char *task, bool forget_queue, struct er
             return -1;
     }
     return db_exec (c->db, &sql_task_set_queue, err, V_INT (t.n), V_STR (forget_queue ? NULL : t.queue),
-                    V_NULL ()) < 0
+                    V_NULL (), V_NULL ()) < 0
                ? -1
                : 0;
 }
@@ -122,7 +122,10 @@ int task_queue (struct call *c, const char *task, const char *queue, struct erro
     const char *before = from == TASK_QUEUED && t.enqueue_status ? t.enqueue_status : t.status;
     if (task_move (c, &t, &ch, err) < 0)
         return -1;
-    return db_exec (c->db, &sql_task_set_queue, err, V_INT (t.n), V_STR (queue), V_STR (before)) < 0 ? -1 : 0;
+    return db_exec (c->db, &sql_task_set_queue, err, V_INT (t.n), V_STR (queue), V_STR (before),
+                    V_INT (c->now)) < 0
+               ? -1
+               : 0;
 }
 
 int task_set_queue (struct call *c, const char *task, const char *queue, struct error *err)

@@ -54,13 +54,17 @@ static void why_of (struct call *c, struct rows *r, struct text runtime, struct 
     if (message && *message && (!reason || strcmp (reason, message)))
         str_addf (&s, " (%s)", message);
     w->text = s.p;
-    const char *words = reason ? strstr (reason, "exit code ") : NULL; /* as agents put it */
-    if (json_kind (code) > JSON_NULL || words) {
-        w->exit_code =
-            words && json_kind (code) <= JSON_NULL ? strtol (words + 10, NULL, 10) : json_int (code, 0);
+    const char *words =
+        reason ? strstr (reason, "exit code ") : NULL; /* as agents put it; below 0: a signal */
+    int64_t number = words ? strtol (words + 10, NULL, 10) : 0;
+    if (json_kind (code) > JSON_NULL || (words && number >= 0)) {
+        w->exit_code = json_kind (code) > JSON_NULL ? json_int (code, 0) : number;
         w->has.exit_code = true;
     }
-    w->signal = json_string (c->arena, signal);
+    if (json_kind (signal) > JSON_NULL || number < 0) {
+        w->signal = json_kind (signal) > JSON_NULL ? json_int (signal, 0) : -number;
+        w->has.signal = true;
+    }
     out->why = w;
 }
 
@@ -74,7 +78,7 @@ int x_tasks_timeline (struct call *c, const struct x_tasks_timeline_in *in, stru
         db_query (c->db, &sql_task_times, &r, err, V_INT (t.n)) < 0 || db_next (&r, err) < 0)
         return -1;
     int64_t created = row_int (&r, 0), started = row_int (&r, 1), completed = row_int (&r, 2),
-            changed = row_int (&r, 4);
+            changed = row_int (&r, 4), enqueued = row_int (&r, 8);
     const char *status = row_str (&r, 5, c->arena);
     bool queued = !strcmp (status, "queued"), running = !strcmp (status, "in_progress");
     out->stages.v = arena_array (c->arena, struct x_tasks_stage, STAGES_MAX + 8);
@@ -82,12 +86,12 @@ int x_tasks_timeline (struct call *c, const struct x_tasks_timeline_in *in, stru
     s->name = "created";
     s->started = s->ended = time_text (c, created);
     s->ok = s->has.ok = true;
-    if (queued || (started && row_str (&r, 8, c->arena))) {
+    if (enqueued || queued) {
         s = stage_new (out);
         s->name = "queued";
-        s->started = queued ? time_text (c, changed) : NULL;
-        s->ended = queued ? NULL : time_text (c, started);
-        s->ok = s->has.ok = !queued;
+        s->started = time_text (c, enqueued ? enqueued : changed);
+        s->ended = queued || started < enqueued ? NULL : time_text (c, started);
+        s->ok = s->has.ok = s->ended != NULL;
     }
     if (reported (c, &t, out, err) < 0)
         return -1;
