@@ -83,8 +83,8 @@ static void test_kinds (void **state)
     (void)state;
     put (a, "clearml.conf",
          "api { verify_certificate: false, http { retries { total: 3 } } }\n"
-         "agent { cpu_only: \"yes\", task_ping_interval_sec: 0.5, venvs_dir: ~/v, vcs_cache { path: \"\" }\n"
-         "  package_manager { type: \"\", extra_index_url: \"http://one\", pip_version: [\"<20\", 23] }\n"
+         "agent { cpu_only: \"yes\", task_ping_interval_sec: 0.5, venvs_cache { path: ~/v }, vcs_cache { path: \"\" }\n"
+         "  package_manager { type: \"\", extra_index_url: \"http://one\", extra_pip_install_flags: [\"-v\", 23] }\n"
          "  git { extra_credentials: [{host: h, user: u, pass: SECRET5}] }\n"
          "  uptime: [\"0-7 SUN\"], git_pass: SECRET1 }\n"
          "environment { K: v1 }\nsdk.aws.s3 { key: SECRET2, secret: SECRET3, region: eu, bucket: "
@@ -97,12 +97,12 @@ static void test_kinds (void **state)
     assert_int_equal (c->api.retries, 3);
     assert_true (c->agent.cpu_only);
     assert_true (c->agent.ping_sec == 0.5);
-    assert_string_equal (c->agent.venvs_dir, path_join (a, folder, "v"));
+    assert_string_equal (c->agent.venvs_cache, path_join (a, folder, "v"));
     assert_string_equal (c->agent.package_manager, "pip"); /* "" is the default */
     assert_int_equal (c->agent.extra_index_url.n, 1);
     assert_string_equal (c->agent.extra_index_url.v[0], "http://one");
-    assert_int_equal (c->agent.pip_version.n, 2);
-    assert_string_equal (c->agent.pip_version.v[1], "23");
+    assert_int_equal (c->agent.extra_pip_install_flags.n, 2);
+    assert_string_equal (c->agent.extra_pip_install_flags.v[1], "23");
     assert_int_equal (json_count (c->agent.uptime), 1);
     assert_int_equal (c->agent.tags.n, 3);
     assert_string_equal (c->agent.tags.v[1], "b c");

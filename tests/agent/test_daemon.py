@@ -776,3 +776,46 @@ def test_server_without_our_calls(server, daemons, tmp_path):
     assert not any(b"x_queues.claim" in h for h in proxy.seen)
     d.end()
     proxy.cut()
+
+
+# -- as process 1 of a container ------------------------------------------------------------------------------------------
+
+def children(pid):
+    """{pid: state} of the direct children of a process."""
+    found = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found[int(path.parent.name)] = fields[0]
+    return found
+
+
+def test_orphans_of_process_one_are_reaped(server, daemons, tmp_path):
+    """The supervisor dies, what it leaves becomes ours: killed, and none of it stays a zombie."""
+    unshare = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        pytest.skip("this machine does not let us make process namespaces")
+    d = daemons(server, "--queue", "default", program=[*unshare, STOKER, "agent", "daemon"])
+    script = f"""
+import subprocess, time
+for _ in range(5):
+    subprocess.Popen(["sleep", "100000"], start_new_session=True)
+open({str(tmp_path / 'begun')!r}, "w").close()
+time.sleep(100000)
+"""
+    task = make_task(server, script)
+    wait_for("the task to run", lambda: (tmp_path / "begun").exists())
+    (one,) = children(d.process.pid)
+    run = d.journals()[task]["run"]
+    (supervisor,) = children(one)
+    assert len(carriers(run)) >= 7  # supervisor, script, five sleepers
+    os.kill(supervisor, signal.SIGKILL)
+    assert wait_status(server, task)["status"] == "failed"
+    assert carriers(run) == []
+    assert wait_status(server, make_task(server, "print('next')"))["status"] == "completed"
+    wait_for("all zombies to be reaped", lambda: "Z" not in children(one).values())
+    os.kill(one, signal.SIGTERM)
+    assert d.wait() == 254
