@@ -423,12 +423,17 @@ static const struct opt_verb verbs[] = {
     { 0 },
 };
 
-static void print_help (const char *name)
+static void print_help (const char *argv0)
 {
-    printf ("usage: %s [--config-file FILE] [--debug] [--version] VERB [options]\n\n",
-            strcmp (name, "agent") ? name : "stoker agent");
+    const char *name = agent_is_name (argv0) ? path_base (argv0) : "stoker agent";
+
+    fputs ("usage: ", stdout);
+    fputs (name, stdout);
+    fputs (" [--config-file FILE] [--debug] [--version] VERB [options]\n\n", stdout);
     opt_verbs_help (verbs, stdout);
-    printf ("\n`%s VERB --help` says more.\n", strcmp (name, "agent") ? name : "stoker agent");
+    fputs ("\n`", stdout);
+    fputs (name, stdout);
+    fputs (" VERB --help` says more.\n", stdout);
 }
 
 /* Use exactly this file: everything below reads the environment. */
@@ -452,7 +457,7 @@ static int global_options (struct arena *a, int argc, char **argv, int *ret_exit
         const char *w = argv[i];
 
         if (!strcmp (w, "-h") || !strcmp (w, "--help")) {
-            print_help (path_base (argv[0]));
+            print_help (argv[0]);
             *ret_exit = 0;
         } else if (!strcmp (w, "--version")) {
             printf ("CLEARML-AGENT version %s\n", STOKER_VERSION);
@@ -482,7 +487,7 @@ int agent_main (int argc, char **argv)
     if (rc >= 0)
         return rc;
     if (i >= argc) {
-        print_help (path_base (argv[0]));
+        print_help (argv[0]);
         return 0;
     }
     if (!(v = opt_verb_find (verbs, argv[i], &err)))

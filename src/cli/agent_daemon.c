@@ -240,14 +240,14 @@ static int64_t choose_poll (const struct opts *o, const struct conf *conf)
 
 static const char *own_path (struct arena *a, struct error *err)
 {
-    char *path = arena_alloc (a, 4097);
-    ssize_t n = readlink ("/proc/self/exe", path, 4096);
+    char path[4096];
+    ssize_t n = readlink ("/proc/self/exe", path, sizeof (path));
 
     if (n < 0) {
         error_errno (err, "find this program");
         return NULL;
     }
-    return path;
+    return arena_strndup (a, path, (size_t)n);
 }
 
 /* More words for `stoker execute`. */
