@@ -9,8 +9,6 @@ DIFFERENCES = [
      "the recorded server shows the names of metrics only when a projection asks; ours always"),
     ("tasks.edit", "+data.fields.execution.artifacts[[]].display_data",
      "the echo of an edit shows artifacts as they are stored, with the defaults that get_by_id shows too"),
-    ("projects.get_all", "data.projects[[]].system_tags[[]]",
-     "the projects .datasets, .pipelines and .reports carry their system tags from the start here; clients set them anyway"),
     ("tasks.get_by_id", "+data.task.active_duration",
      "a batch of events that came just before counts as a sign of life here; there it was still on its way"),
     ("workers.*_runtime_properties", "status",
