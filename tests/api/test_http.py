@@ -427,3 +427,72 @@ def test_first_login(tmp_path):
         assert p.wait(GUARD) == 0
         log = (tmp_path / f"out{start}").read_text()
         assert secret not in log and (str(data / "first-login") in log) == (start == 0)
+
+
+def test_everything_at_once(server):
+    """Clients of all kinds on one server, some of which go away; then it ends well. (The thread sanitizer's case.)"""
+    import os
+    import random
+    import threading
+    s = server
+    auth = s.auth()["Authorization"]
+    queue = s.call("queues.create", name="everything")["id"]
+    task = s.call("tasks.create", name="everything", type="training", script={"entry_point": "x.py"})["id"]
+    failures = []
+
+    def guarded(work):
+        try:
+            work()
+        except Exception as e:  # noqa: BLE001
+            failures.append(f"{work.__name__}: {e!r}")
+
+    def small_calls():
+        w = Wire(s.api_port)
+        for i in range(100):
+            assert w.send(ping(extra=f"X-Clearml-Trx: {i}\r\n")).read()[0] == 200
+        w.close()
+
+    def writes():
+        for i in range(25):
+            s.call("tasks.create", name=f"write {i} {random.random()}", type="training", script={"entry_point": "x.py"})
+            s.call("tasks.get_all", page=0, page_size=20, only_fields=["id", "name"])
+
+    def metrics():
+        for i in range(15):
+            s.batch("events.add_batch", [{"type": "training_stats_scalar", "task": task, "metric": "m", "variant": "v",
+                                          "iter": i * 100 + j, "value": j, "timestamp": 1700000000000 + j} for j in range(100)])
+
+    def files():
+        for i in range(10):
+            data = os.urandom(200_000)
+            assert s.raw(f"/f{threading.get_ident()}/{i}", data, s.auth(), method="PUT", base=s.files)[0] == 200
+            assert s.raw(f"/f{threading.get_ident()}/{i}", None, s.auth(), method="GET", base=s.files)[2] == data
+
+    def waiters():
+        for i in range(10):
+            body = json.dumps({"queues": [queue], "worker": "w", "token": f"{random.random():.18f}", "wait_ms": 20})
+            w = Wire(s.api_port)
+            w.send(f"POST /x_queues.claim HTTP/1.1\r\n{H}Authorization: {auth}\r\nContent-Length: {len(body)}\r\n\r\n{body}")
+            if i % 2:
+                assert w.read()[0] == 200
+            w.close()
+
+    def rude():
+        for i in range(30):
+            w = Wire(random.choice([s.api_port, s.files_port]))
+            w.send(f"POST / HTTP/1.1\r\n{H}Authorization: {auth}\r\nContent-Type: multipart/form-data; boundary=B\r\n"
+                   f"Content-Length: 100000\r\n\r\n--B\r\nContent-Disposition: form-data; name=\"r\"; filename=\"f\"\r\n\r\n"
+                   + "x" * random.randrange(60000))
+            w.close()
+
+    def logins():
+        for _ in range(15):
+            assert s.raw("/auth.login", b"{}", {"Authorization": s.basic(), "Accept-Encoding": "gzip"})[0] == 200
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in
+               (small_calls, writes, metrics, files, waiters, rude, logins) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(GUARD)
+    assert failures == []
