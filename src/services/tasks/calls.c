@@ -80,12 +80,18 @@ static int check_type (const char *type, struct error *err)
                       "Validation error (error for field 'type': '%s' is not a task type)", type);
 }
 
-/* Everything create does before it writes. */
-static int prepare (struct call *c, const struct tasks_create_in *in, struct task_row *row,
-                    struct task_doc *d, struct error *err)
+/* What create makes of its input before it needs the database. */
+struct prepared {
+    struct task_row row;
+    struct task_doc doc;
+    struct task_input parts;
+};
+
+static int prepare (struct call *c, const struct tasks_create_in *in, struct prepared *p, struct error *err)
 {
     struct arena *a = c->arena;
-    struct task_input parts = {
+    struct task_row *row = &p->row;
+    p->parts = (struct task_input){
         .execution = in->execution,
         .script = in->script,
         .hyperparams = in->hyperparams,
@@ -102,8 +108,8 @@ static int prepare (struct call *c, const struct tasks_create_in *in, struct tas
     if (name_check (c, "Task", in->name, &row->name, err) < 0 || check_type (in->type, err) < 0 ||
         tags_check (in->tags.v, in->tags.n, "tags", err) < 0 ||
         tags_check (in->system_tags.v, in->system_tags.n, "system_tags", err) < 0 ||
-        task_input_modernize (c, &parts, NULL, err) < 0 || task_input_doc (c, &parts, NULL, d, err) < 0 ||
-        task_input_refs (c, &parts, d->models, err) < 0)
+        task_input_modernize (c, &p->parts, NULL, err) < 0 ||
+        task_input_doc (c, &p->parts, NULL, &p->doc, err) < 0)
         return -1;
     struct tag_list tags = tags_read (a, tags_of (a, in->tags.v, in->tags.n)), plain = { 0 },
                     system = tags_read (a, tags_of (a, in->system_tags.v, in->system_tags.n));
@@ -119,25 +125,34 @@ static int prepare (struct call *c, const struct tasks_create_in *in, struct tas
     return 0;
 }
 
+/* On the pool: the writer only looks up references and writes. */
+int tasks_create_prepare (struct call *c, const struct tasks_create_in *in, struct error *err)
+{
+    struct prepared *p = arena_new (c->arena, struct prepared);
+    if (prepare (c, in, p, err) < 0)
+        return -1;
+    p->row.id = arena_strdup (c->arena, id_random ().hex);
+    c->prepared = p;
+    return 0;
+}
+
 int tasks_create (struct call *c, const struct tasks_create_in *in, struct tasks_create_out *out,
                   struct error *err)
 {
-    struct task_row row;
-    struct task_doc d;
-    if (prepare (c, in, &row, &d, err) < 0)
+    if (!c->prepared && tasks_create_prepare (c, in, err) < 0)
         return -1;
-    row.id = arena_strdup (c->arena, id_random ().hex);
-    if (task_insert (c, &row, &d, err) < 0)
+    struct prepared *p = c->prepared;
+    c->prepared = NULL; /* run again (after a lost transaction) it prepares again */
+    if (task_input_refs (c, &p->parts, p->doc.models, err) < 0 || task_insert (c, &p->row, &p->doc, err) < 0)
         return -1;
-    out->id = row.id;
+    out->id = p->row.id;
     return 0;
 }
 
 int tasks_validate (struct call *c, const struct tasks_validate_in *in, struct tasks_validate_out *out,
                     struct error *err)
 {
-    struct task_row row;
-    struct task_doc d;
+    struct prepared p;
     struct tasks_create_in like = {
         .name = in->name,
         .type = in->type,
@@ -157,7 +172,9 @@ int tasks_validate (struct call *c, const struct tasks_validate_in *in, struct t
     like.system_tags.v = in->system_tags.v;
     like.system_tags.n = in->system_tags.n;
     (void)out;
-    return prepare (c, &like, &row, &d, err);
+    if (prepare (c, &like, &p, err) < 0)
+        return -1;
+    return task_input_refs (c, &p.parts, p.doc.models, err);
 }
 
 /* -- editing */
