@@ -11,6 +11,7 @@ import { refusal } from '../src/api/actions';
 import { splitDiff } from '../src/pages/task/diff';
 import { nextPath } from '../src/pages/login/next';
 import { matches } from '../src/pages/task/tree';
+import { inOrder } from '../src/pages/task/stages';
 import { niceTicks } from '../src/charts/figure/ticks';
 import { parseFigure } from '../src/charts/figure/parse';
 
@@ -116,4 +117,11 @@ describe('parseFigure', () => {
     for (const bad of [undefined, '', '{', '[]', '{"data":7}', '{"data":[{"type":"surface"}]}', '{"data":[{"type":"heatmap","z":[]}]}']) expect(parseFigure(bad, 'n')).toMatchObject({ kind: 'other' });
   });
   it('keeps markup out of titles', () => expect(parseFigure('{"data":[{"y":[1]}],"layout":{"title":"<img src=x onerror=alert(1)>hi"}}', 'n').title).toBe('hi'));
+});
+describe('stages', () => {
+  const part = (name: string, started: number, ended: number | null) => ({ name, started, ended, ok: true, detail: '' });
+  it('lets running begin where the stages inside it end', () => {
+    expect(inOrder([part('fetch', 10, 11), part('environment', 11, 20), part('queued', 0, 10), part('running', 10, null)]).map((p) => [p.name, p.started])).toEqual([['queued', 0], ['fetch', 10], ['environment', 11], ['running', 20]]);
+    expect(inOrder([part('running', 5, 9)]).map((p) => p.started)).toEqual([5]);
+  });
 });

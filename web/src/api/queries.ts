@@ -1,7 +1,8 @@
 // Every read the pages make, as query hooks. Key = [action, body]; lists stay on screen while they are fetched again.
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import type { LogLine } from '../lib/logfold';
 import { ApiError, call } from './call';
-import type { ImageEvent, Project, Queue, Task, Worker } from './types';
+import type { ImageEvent, PlotEvent, Project, Queue, Task, Timeline, Worker } from './types';
 
 export const client = new QueryClient({
   defaultOptions: {
@@ -74,31 +75,34 @@ export function useTask(id: string) {
   });
 }
 
-export function useTimeline(id: string, live: boolean) {
-  return useQuery({
-    queryKey: ['x_tasks.timeline', id],
+// What a task reports is asked for once more when its state changes: the state is part of the key, old data stays meanwhile.
+export function useTimeline(id: string, status: string | undefined) {
+  return useQuery<Timeline | null>({
+    queryKey: ['x_tasks.timeline', id, status],
+    placeholderData: keepPreviousData,
     queryFn: ({ signal }) => call('x_tasks.timeline', { task: id }, { signal }).catch((e: unknown) => {
       // An older server has no such call: the page then draws what the task's own times say.
       if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return null;
       throw e;
     }),
-    refetchInterval: live ? 2_000 : false,
+    refetchInterval: activeStatus(status) ? 2_000 : false,
   });
 }
 
-export function usePlots(task: string, live: boolean) {
-  return useQuery({
-    queryKey: ['events.get_task_plots', task],
+export function usePlots(task: string, status: string | undefined) {
+  return useQuery<PlotEvent[]>({
+    queryKey: ['events.get_task_plots', task, status],
+    placeholderData: keepPreviousData,
     queryFn: ({ signal }) => call('events.get_task_plots', { task, iters: 1, no_scroll: true }, { signal, timeoutMs: 60_000 }).then((d) => d.plots),
-    refetchInterval: live ? 10_000 : false,
+    refetchInterval: activeStatus(status) ? 10_000 : false,
   });
 }
 
-export function useImages(task: string, iters: number, live: boolean) {
+export function useImages(task: string, iters: number, status: string | undefined) {
   return useQuery<ImageEvent[]>({
-    queryKey: ['events.debug_images', task, iters],
+    queryKey: ['events.debug_images', task, iters, status],
     queryFn: ({ signal }) => call('events.debug_images', { metrics: [{ task }], iters }, { signal }).then((d) => (d.metrics ?? []).flatMap((m) => m.iterations.flatMap((i) => i.events))),
-    refetchInterval: live ? 10_000 : false,
+    refetchInterval: activeStatus(status) ? 10_000 : false,
     placeholderData: keepPreviousData,
   });
 }
@@ -114,6 +118,20 @@ export function useTasksById(ids: string[]) {
     enabled: key.length > 0,
     queryFn: ({ signal }) => call('tasks.get_all_ex', { id: key, only_fields: ['name', 'status', 'user.name', 'project.name', 'created', 'status_changed', 'runtime.progress', 'started', 'last_iteration'] }, { signal }).then((d) => new Map(d.tasks.map((t) => [t.id, t]))),
     refetchInterval: 5_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The last lines of a console as plain records, for the summary. */
+export function useLogTail(task: string, status: string | undefined, n: number) {
+  return useQuery<LogLine[]>({
+    queryKey: ['log-tail', task, status, n],
+    queryFn: ({ signal }) => call('x_events.log', { task, limit: n }, { signal }).then((d) => (d.lines ?? []).map((l) => ({ n: l.n, t: l.t, level: l.level ?? '', text: l.text })), async (e: unknown) => {
+      if (!(e instanceof ApiError) || e.code !== 404) throw e;
+      const d = await call('events.get_task_log', { task, batch_size: n, order: 'asc', navigate_earlier: true }, { signal });
+      return d.events.flatMap((v) => v.msg.replace(/\n$/, '').split('\n').map((text) => ({ n: 0, t: v.timestamp, level: v.level ?? '', text }))).slice(-n);
+    }),
+    refetchInterval: activeStatus(status) ? 3_000 : false,
     placeholderData: keepPreviousData,
   });
 }

@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { fromHistogram, fromSeries, SINGLE, type Curve } from '../charts/curves';
 import { ApiError, call } from './call';
+import { activeStatus } from './queries';
 
 let own: boolean | null = null;
 export interface Scalars { curves: Curve[]; singles: Curve[] }
@@ -25,6 +26,8 @@ async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal
   return split(fromHistogram(await call('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })), key === 'timestamp');
 }
 
-export function useScalars(task: string, key: 'iter' | 'timestamp', live: boolean) {
-  return useQuery<Scalars>({ queryKey: ['scalars', task, key], queryFn: ({ signal }) => load(task, key, signal), refetchInterval: live ? 4_000 : false, staleTime: live ? 2_000 : 60_000, placeholderData: keepPreviousData });
+/** `status` is part of the key: when a run ends, its curves are read once more. */
+export function useScalars(task: string, key: 'iter' | 'timestamp', status: string | undefined) {
+  const live = activeStatus(status);
+  return useQuery<Scalars>({ queryKey: ['scalars', task, key, status], queryFn: ({ signal }) => load(task, key, signal), refetchInterval: live ? 4_000 : false, staleTime: live ? 2_000 : 60_000, placeholderData: keepPreviousData });
 }

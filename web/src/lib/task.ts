@@ -24,7 +24,8 @@ export function progressOf(t: Task): number | null {
   return Number.isFinite(v) ? Math.max(0, Math.min(100, v)) : null;
 }
 
-const NOISE = /^(ok|reset|publish|published|completed|stopping|queued|enqueued|in_progress|created|running|dequeued|started)?$/i;
+// "Changed by …" is what clients write when they have nothing to say.
+const NOISE = /^changed by |^(ok|reset|publish|published|completed|stopping|queued|enqueued|in_progress|created|running|dequeued|started)?$/i;
 
 /** The reason in words, when the server has one that says more than the status does. */
 export function reasonOf(t: Task): string {

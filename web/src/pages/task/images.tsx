@@ -2,7 +2,7 @@
 import { Modal, SegmentedControl } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useMemo, useState, type KeyboardEvent } from 'react';
-import { activeStatus, useImages } from '../../api/queries';
+import { useImages } from '../../api/queries';
 import type { ImageEvent, Task } from '../../api/types';
 import { I, IconBtn } from '../../components/bits';
 import { Empty, Failed, LoadingCards } from '../../components/states';
@@ -28,7 +28,7 @@ function Tile({ s, open }: { s: Shot; open: () => void }) {
 export default function Images({ task: t }: { task: Task }) {
   const [iters, setIters] = useState('1');
   const [at, setAt] = useState<number | null>(null);
-  const q = useImages(t.id, Number(iters), activeStatus(t.status));
+  const q = useImages(t.id, Number(iters), t.status);
   const shots = useMemo(() => (q.data ?? []).map((e): Shot => ({ ...e, href: safeHref(e.url) })).sort((a, b) => (a.metric < b.metric ? -1 : a.metric > b.metric ? 1 : b.iter - a.iter || (a.variant < b.variant ? -1 : 1))), [q.data]);
   if (q.isPending) return <div className="body"><LoadingCards n={6} /></div>;
   if (q.error && !q.data) return <div className="body"><Failed what="The images could not be loaded" error={q.error} retry={() => void q.refetch()} /></div>;

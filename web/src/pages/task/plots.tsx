@@ -1,7 +1,7 @@
 // Plots a task sent: newest of each, drawn natively when heat map, table, lines, marks or bars; anything else is a card that says why.
 import { IconDownload } from '@tabler/icons-react';
 import { useMemo } from 'react';
-import { activeStatus, usePlots } from '../../api/queries';
+import { usePlots } from '../../api/queries';
 import type { PlotEvent, Task } from '../../api/types';
 import { HeatMap } from '../../charts/figure/heatmap';
 import { parseFigure } from '../../charts/figure/parse';
@@ -31,7 +31,7 @@ function Plot({ e, slot }: { e: PlotEvent; slot: number }) {
 }
 
 export default function Plots({ task: t }: { task: Task }) {
-  const q = usePlots(t.id, activeStatus(t.status));
+  const q = usePlots(t.id, t.status);
   const list = useMemo(() => [...(q.data ?? [])].sort((a, b) => (a.metric + a.variant < b.metric + b.variant ? -1 : 1)), [q.data]);
   if (q.isPending) return <div className="body"><LoadingCards n={4} /></div>;
   if (q.error && !q.data) return <div className="body"><Failed what="The plots could not be loaded" error={q.error} retry={() => void q.refetch()} /></div>;

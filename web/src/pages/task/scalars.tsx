@@ -44,7 +44,7 @@ export default function Scalars({ task: t }: { task: Task }) {
   const box = useRef<HTMLInputElement>(null);
   useKeys(useMemo(() => ({ '/': () => box.current?.focus() }), []));
   const kind: XKind = x === 'time' || x === 'clock' ? x : 'iter';
-  const q = useScalars(t.id, kind === 'iter' ? 'iter' : 'timestamp', live);
+  const q = useScalars(t.id, kind === 'iter' ? 'iter' : 'timestamp', t.status);
   const slot = colorSlot(t.id);
   const groups = useMemo(() => groupCurves(q.data?.curves ?? []).sort((a, b) => rankMetric(a.metric) - rankMetric(b.metric) || (a.metric < b.metric ? -1 : 1)), [q.data]);
   const auto = useMemo(() => firstShown(groups), [groups]);

@@ -1,7 +1,7 @@
 // Summary: why it stands as it does, stage timeline, key metrics against the parent, what changed, artifacts, machine load.
 import { IconAlertCircle } from '@tabler/icons-react';
 import { useMemo } from 'react';
-import { activeStatus, useTask, useTimeline } from '../../api/queries';
+import { useTask, useTimeline } from '../../api/queries';
 import { useScalars } from '../../api/scalars';
 import type { Task } from '../../api/types';
 import { thin, type Curve } from '../../charts/curves';
@@ -12,6 +12,7 @@ import { betterIs, metricsOf, parentId, rankMetric, reasonOf, statusOf, type Met
 import { Link, taskPath } from '../../router';
 import { ArtifactCard } from './artifactcard';
 import { ChangeCard } from './changes';
+import { LastLines } from './lastlines';
 import { Resources } from './resources';
 import { StageBar } from './timeline';
 import './summary.css';
@@ -48,9 +49,8 @@ function KeyMetric({ m, old, curve, color }: { m: Metric; old: Metric | undefine
 }
 
 export default function Summary({ task: t }: { task: Task }) {
-  const live = activeStatus(t.status);
-  const timeline = useTimeline(t.id, live);
-  const scalars = useScalars(t.id, 'iter', live);
+  const timeline = useTimeline(t.id, t.status);
+  const scalars = useScalars(t.id, 'iter', t.status);
   const pid = parentId(t);
   const parent = useTask(pid ?? t.id);
   const base = pid ? parent.data : undefined;
@@ -65,6 +65,7 @@ export default function Summary({ task: t }: { task: Task }) {
       {metrics.length > 0 && <section className="kms" aria-label="Key metrics">{metrics.map((m) => <KeyMetric key={m.key} m={m} old={old.get(m.key)} curve={curves.get(`${m.metric}\u0000${m.variant}`)} color={colorSlot(t.id)} />)}</section>}
       <ChangeCard t={t} parent={base ?? null} cls={arts ? 'half' : ''} />
       {arts && <ArtifactCard t={t} />}
+      <LastLines t={t} />
       <Resources curves={scalars.data?.curves ?? []} />
       {t.comment && <section className="card"><div className="ch"><h2>Description</h2></div><p className="comment">{t.comment}</p></section>}
     </div>

@@ -1,24 +1,9 @@
 // The stage bar: queued, environment, running … with how long each took; widths on a log scale so that short stages stay visible.
 import { useEffect, useState } from 'react';
-import type { Stage, Task, Timeline } from '../../api/types';
-import { formatClock, formatDate, formatDuration, parseTime } from '../../lib/format';
-import { statusOf } from '../../lib/task';
+import type { Task, Timeline } from '../../api/types';
+import { formatClock, formatDate, formatDuration } from '../../lib/format';
+import { fromTask, inOrder, part, type Part } from './stages';
 
-/** What an older server's task says of its own times. */
-function fromTask(t: Task): Stage[] {
-  const s = statusOf(t), live = s === 'running' || s === 'stopping';
-  if (s === 'queued') return [{ name: 'queued', started: t.status_changed ?? '' }];
-  if (!t.started) return [];
-  const out: Stage[] = [];
-  if (t.execution?.queue && t.created && parseTime(t.started) > parseTime(t.created)) out.push({ name: 'before start', started: t.created, ended: t.started });
-  out.push({ name: 'running', started: t.started, ...(live ? {} : { ended: t.completed ?? t.status_changed ?? t.started }), ok: s !== 'failed' });
-  return out;
-}
-interface Part { name: string; started: number; ended: number | null; ok: boolean; detail: string }
-function part(s: Stage): Part | null {
-  const started = parseTime(s.started), ended = parseTime(s.ended);
-  return Number.isFinite(started) ? { name: s.name ?? '', started, ended: Number.isFinite(ended) ? ended : null, ok: s.ok !== false, detail: s.detail ?? '' } : null;
-}
 function tone(st: Part): string {
   if (!st.ok) return 'x';
   const n = st.name.toLowerCase();
@@ -30,7 +15,8 @@ function tone(st: Part): string {
 const title = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1).replace(/_/g, ' ');
 
 export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
-  const stages = (data?.stages?.length ? data.stages : fromTask(t)).map(part).filter((s) => s !== null).filter((s) => s.ended === null || s.ended > s.started || !s.ok);
+  const found = (data?.stages?.length ? data.stages : fromTask(t)).map(part).filter((s) => s !== null);
+  const stages = inOrder(found).filter((s) => s.ended === null || s.ended > s.started || !s.ok);
   const live = stages.some((s) => !s.ended) && (t.status === 'in_progress' || t.status === 'queued');
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
