@@ -5,7 +5,7 @@ import { csvCell } from '../src/lib/csv';
 import { formatAgo, formatBytes, formatDuration, formatNumber, formatTick, ordinal, parseTime, plural } from '../src/lib/format';
 import { badValue } from '../src/lib/hyper';
 import { parseQuery, queryFilter, removeToken, setToken } from '../src/lib/query';
-import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf } from '../src/lib/task';
+import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf, whyWords } from '../src/lib/task';
 import { repositoryHref, safeHref } from '../src/lib/url';
 import { refusal } from '../src/api/actions';
 import { splitDiff } from '../src/pages/task/diff';
@@ -93,6 +93,9 @@ describe('task words', () => {
     expect(reasonOf(t({ status: 'failed', status_message: 'CUDA out of memory', status_reason: 'exit 1' }))).toBe('CUDA out of memory');
     expect(reasonOf(t({ status: 'completed', status_message: 'anything' }))).toBe('');
     expect(reasonOf(t({ status: 'queued', execution: { queue: { id: 'q', name: 'gpu' } } }))).toBe('in gpu');
+  });
+  it('takes the telling part of the why', () => {
+    expect([whyWords("failed: exit code 1 (KeyError: 'x')"), whyWords('failed: worker execution exit code 1 (Changed by stoker agent vm:0)'), whyWords('stopped: by mara'), whyWords('plain'), whyWords(undefined)]).toEqual(["KeyError: 'x'", 'worker execution exit code 1', 'by mara', 'plain', '']);
   });
   it('reads progress, metrics and parameters', () => {
     expect([progressOf(t({ runtime: { progress: '62' } })), progressOf(t({})), progressOf(t({ runtime: { progress: 140 } }))]).toEqual([62, null, 100]);

@@ -12,7 +12,7 @@ export default async (t) => {
   await page.getByRole('log').getByText('needle in the hay').waitFor();
   t.equal((await page.locator('.ln').filter({ hasText: 'needle' }).locator('.no').innerText()).trim(), '203', 'line number');
   await page.goto(t.task('running', 'console'));
-  await page.getByText('line 49').waitFor();
+  await page.locator('.ln').first().waitFor();
   await t.call('events.add_batch', [{ type: 'log', task: t.facts.ids.running, timestamp: Date.now(), level: 'info', worker: 'w0', msg: 'seen by polling' }]);
   await page.getByText('seen by polling').waitFor();
   t.equal(await page.getByText('seen by polling').count(), 1, 'times the polled line is shown');

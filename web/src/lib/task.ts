@@ -37,6 +37,13 @@ export function reasonOf(t: Task): string {
   return NOISE.test(why) ? '' : why;
 }
 
+/** The server's "failed: reason (message)" without the state, which stands beside it, and without a message that says nothing. */
+export function whyWords(text: string | undefined): string {
+  const m = /^\w+: ([\s\S]*?)(?: \(([\s\S]+)\))?$/.exec(text ?? '');
+  if (!m) return text ?? '';
+  return m[2] && !NOISE.test(m[2]) ? m[2] : (m[1] ?? '');
+}
+
 /** Milliseconds the task has run: the server's own count, else from start to end or now. */
 export function durationOf(t: Task, now: number = Date.now()): number | null {
   const start = parseTime(t.started);

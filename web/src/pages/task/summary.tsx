@@ -8,7 +8,7 @@ import { thin, type Curve } from '../../charts/curves';
 import { Spark } from '../../components/bits';
 import { colorSlot, runColor } from '../../lib/color';
 import { formatNumber } from '../../lib/format';
-import { betterIs, metricsOf, parentId, rankMetric, reasonOf, statusOf, type Metric } from '../../lib/task';
+import { betterIs, metricsOf, parentId, rankMetric, reasonOf, statusOf, whyWords, type Metric } from '../../lib/task';
 import { Link, taskPath } from '../../router';
 import { ArtifactCard } from './artifactcard';
 import { ChangeCard } from './changes';
@@ -20,8 +20,7 @@ import './summary.css';
 function Why({ t, why }: { t: Task; why: { text?: string; exit_code?: number | null; signal?: number | string | null } | null }) {
   const s = statusOf(t);
   if (s !== 'failed' && s !== 'aborted') return null;
-  // "failed: exit code 1 (words)": state and code stand in the line above already.
-  const said = /^\w+: exit code -?\d+ \(([\s\S]+)\)$/.exec(why?.text ?? '')?.[1] ?? why?.text;
+  const said = whyWords(why?.text);
   const text = said || reasonOf(t) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
   const facts = [why?.exit_code !== null && why?.exit_code !== undefined ? `exit code ${why.exit_code}` : '', why?.signal ? `signal ${why.signal}` : ''].filter(Boolean).join(', ');
   return (
