@@ -124,7 +124,7 @@ def test_malformed_lines_refuse_the_whole_batch(shared_server, task, body):
 
 def test_add_takes_one_event(shared_server, task):
     s = shared_server
-    s.call("events.add", **scalar(task, 3, 1.5))
+    assert s.call("events.add", **scalar(task, 3, 1.5)) == {"added": 1, "errors": 0, "errors_info": {}}
     assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"]["x"] == [3]
     assert s.fails("events.add", task=task) == (400, 131)
     assert s.call("events.add_batch", **scalar(task, 4, 2.5))["added"] == 1  # a plain object is a batch of one
@@ -178,6 +178,13 @@ def test_nan_is_kept_counted_and_never_averaged(shared_server, task):
     got = strict(s, "x_events.scalars", task=task)["series"][0]
     assert got["y"] == [1, None, None, 2, None, None] and got["nan"] == [0, 1, 0, 0, 1, 0] and got["inf"] == [0, 0, 1, 0, 0, 1]
     assert got["last"] == "-Infinity" and got["last_iter"] == 5
+
+
+def test_nan_outside_values_is_null(shared_server, task):
+    s = shared_server
+    s.batch("events.add_batch", [scalar(task, 1, 1, stray=[math.nan, math.inf], method="NaN"), log(task, "x", 1, stray=math.nan)])
+    events = strict(s, "events.get_task_events", task=task)["events"]
+    assert events[0]["stray"] == [None, None] and events[0]["method"] == "NaN" and events[1]["stray"] is None
 
 
 def test_only_nan(shared_server, task):

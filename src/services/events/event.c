@@ -76,12 +76,43 @@ static struct text string_of (struct arena *a, struct text v)
     return json_string_text (a, v);
 }
 
+/* Append JSON text; NaN and infinities, which are at home in `value` only, become null, so that what is answered later is
+ * JSON for everybody. */
+static void put_valid (struct str *s, struct text v)
+{
+    static const struct text odd[] = { { "NaN", 3 }, { "-Infinity", 9 }, { "Infinity", 8 } };
+    bool quoted = false;
+
+    if (!memchr (v.p, 'N', v.n) && !memchr (v.p, 'I', v.n)) {
+        str_add_text (s, v);
+        return;
+    }
+    for (size_t i = 0; i < v.n; i++) {
+        size_t k = 0;
+
+        if (quoted && v.p[i] == '\\' && i + 1 < v.n) {
+            str_add (s, v.p + i++, 2);
+            continue;
+        }
+        if (v.p[i] == '"')
+            quoted = !quoted;
+        while (!quoted && k < 3 && (v.n - i < odd[k].n || memcmp (v.p + i, odd[k].p, odd[k].n) != 0))
+            k++;
+        if (quoted || k == 3) {
+            str_putc (s, v.p[i]);
+        } else {
+            str_puts (s, "null");
+            i += odd[k].n - 1;
+        }
+    }
+}
+
 static void keep (struct str *extra, struct text key, struct text value)
 {
     str_putc (extra, '"');
     str_add_text (extra, key);
     str_puts (extra, "\":");
-    str_add_text (extra, value);
+    put_valid (extra, value);
     str_putc (extra, ',');
 }
 
@@ -257,7 +288,7 @@ static void read_log (struct reading *r, struct text line, const struct event_de
         str_addf (&extra, "\"iter\":%lld,", (long long)e->iter);
     if (r->value.p) {
         str_puts (&extra, "\"value\":");
-        str_add_text (&extra, r->value);
+        put_valid (&extra, r->value);
         str_putc (&extra, ',');
     }
     str_puts (&extra, "\"model_event\":false");
@@ -291,7 +322,7 @@ int event_read (struct arena *a, struct text line, const struct event_defaults *
     if (!r.e.problem && r.value.p &&
         (r.e.type == EVENT_VECTOR || r.e.type == EVENT_IMAGE || r.e.type == EVENT_PLOT)) {
         str_puts (&r.extra, ",\"value\":");
-        str_add_text (&r.extra, r.value);
+        put_valid (&r.extra, r.value);
         r.e.extra = str_text (&r.extra);
     }
     *ret = r.e;

@@ -245,6 +245,11 @@ static void values_are_coerced (void **state)
     assert_non_null (read_one (a, "{\"type\":\"log\",\"model\":\"m\",\"model_event\":true}").problem);
     assert_text (read_one (a, "{\"type\":\"plot\",\"model\":\"m\",\"model_event\":true}").task, TEXT ("m"));
     assert_text (read_one (a, SCALAR "\"metric\":null}").metric, TEXT (""));
+    assert_text (
+        read_one (a, SCALAR "\"worker\":\"w\",\"x\":[NaN,-Infinity,\"NaN\\\\\",{\"I\":Infinity}],\"y\":NaN}")
+            .extra,
+        TEXT (
+            "\"worker\":\"w\",\"x\":[null,null,\"NaN\\\\\",{\"I\":null}],\"y\":null,\"model_event\":false"));
 }
 
 static void console_events_are_told_apart (void **state)
