@@ -25,6 +25,7 @@ struct http_conn {
     int fd, listener;
     uint8_t phase, mode, watching;
     bool in_step, paused, eof, early, must_close;
+    bool served; /* at least one request was answered */
     bool end_waits; /* the body is complete, but its reader is paused */
     struct http_parse parse;
     struct http_request *request; /* from the end of its headers until its answer is out */

@@ -26,10 +26,10 @@ const struct http_limits http_limits_default = {
     .target_bytes = 16384,
     .headers = 128,
     .trailing = 65536,
-    .connections = 8192,
+    .connections = 16384,
     .head_ms = 20000,
     .body_ms = 60000,
-    .idle_ms = 120000,
+    .idle_ms = 300000,
 };
 
 static void conn_step (struct http_conn *c);
@@ -227,6 +227,7 @@ static int conn_next (struct http_conn *c)
         return -1;
     }
     http_parse_next (&c->parse);
+    c->served = true;
     c->mode = BODY_NONE;
     c->paused = false;
     conn_phase_set (c, CONN_IDLE);
@@ -660,6 +661,23 @@ static void conn_create (struct http_listener *l, int fd, const struct sockaddr_
         s->timer = loop_timer_add (s->loop, TICK_MS, true, on_tick, s);
 }
 
+/* Room for a new client: the connection that has been idle for longest goes. False: none is idle. (One that has just
+ * come, or has bytes waiting, is not idle.) */
+static bool evict_idle (struct http_server *s)
+{
+    struct http_conn *oldest = NULL;
+    char byte;
+
+    for (struct http_conn *c = s->conns; c; c = c->next)
+        if (c->phase == CONN_IDLE && c->served && (!oldest || c->deadline <= oldest->deadline))
+            oldest = c;
+    if (!oldest || recv (oldest->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+        return false;
+    conn_hang_up (oldest);
+    conn_free (oldest);
+    return true;
+}
+
 static void on_listener (int fd, int events, void *arg)
 {
     struct http_listener *l = arg;
@@ -675,12 +693,13 @@ static void on_listener (int fd, int events, void *arg)
         socklen_t n = sizeof (from);
         int c;
 
-        if ((int)s->conns_n >= s->limits.connections) {
+        if ((int)s->conns_n >= s->limits.connections && !evict_idle (s)) {
             accept_set (s, false);
             return;
         }
         if ((c = accept4 (fd, (struct sockaddr *)&from, &n, SOCK_NONBLOCK | SOCK_CLOEXEC)) < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            if ((errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) &&
+                !evict_idle (s))
                 accept_set (s, false);
             return;
         }

@@ -40,10 +40,10 @@ struct http_limits {
     size_t target_bytes; /* 16384 */
     size_t headers;      /* how many, 128 */
     size_t trailing;     /* bytes of pipelined requests kept, 65536 */
-    int connections;     /* 8192; more wait in the kernel's queue */
-    int64_t head_ms;     /* from the first byte to the end of the headers, 20000 */
-    int64_t body_ms;     /* between two pieces of a body or of an answer, 60000 */
-    int64_t idle_ms;     /* between two requests, 120000 */
+    int connections; /* 16384; then the one idle for longest goes, or new ones wait in the kernel's queue */
+    int64_t head_ms; /* from the first byte to the end of the headers, 20000 */
+    int64_t body_ms; /* between two pieces of a body or of an answer, 60000 */
+    int64_t idle_ms; /* between two requests, 300000 */
 };
 extern const struct http_limits http_limits_default;
 

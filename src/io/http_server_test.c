@@ -161,6 +161,7 @@ static int start (void **state)
     limits.head_ms = 300;
     limits.body_ms = 300;
     limits.idle_ms = 300;
+    limits.connections = 8;
     assert_int_equal (loop_create (&w.loop, &err), 0);
     assert_int_equal (pool_create (2, &w.pool, &err), 0);
     assert_int_equal (http_server_create (w.loop, &limits, &h, &w.http, &err), 0);
@@ -336,6 +337,22 @@ static void test_never_reads (void **state)
     close (deaf);
 }
 
+/* More clients than there is room for: who has been idle for longest makes room. */
+static void test_crowd (void **state)
+{
+    int fds[12];
+
+    for (int i = 0; i < 12; i++) {
+        fds[i] = dial (*state);
+        say (fds[i], HEAD ("GET", "/hello") "\r\n");
+        assert_true (recv (fds[i], (char[4096]){ 0 }, 4096, 0) > 0);
+    }
+    for (int i = 0; i < 4; i++)
+        assert_string_equal (hear (fds[i]), "");
+    for (int i = 4; i < 12; i++)
+        close (fds[i]);
+}
+
 static void test_listen_errors (void **state)
 {
     struct world *w = *state;
@@ -357,9 +374,9 @@ static void test_listen_errors (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        T (test_silent),        T (test_silent_stream), T (test_echo),
-        T (test_back_pressure), T (test_too_large),     T (test_answer_before_the_body),
-        T (test_gone),          T (test_never_reads),   T (test_listen_errors),
+        T (test_silent),    T (test_silent_stream),          T (test_echo), T (test_back_pressure),
+        T (test_too_large), T (test_answer_before_the_body), T (test_gone), T (test_never_reads),
+        T (test_crowd),     T (test_listen_errors),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);
