@@ -174,12 +174,14 @@ static int detach (struct error *err)
     return 0;
 }
 
-static void print_queues (const struct agent *g)
+static void print_queues (struct agent *g)
 {
+    const struct queues *queues = queues_get (g);
+
     agent_say (g, "Worker '%s', %d slot%s, server %s", g->worker, g->o->slots, g->o->slots > 1 ? "s" : "",
                client_server (g->client));
-    for (size_t i = 0; i < g->n_queues; i++)
-        agent_say (g, "Queue '%s' (%s)", g->queues[i].name, g->queues[i].id);
+    for (size_t i = 0; i < queues->n; i++)
+        agent_say (g, "Queue '%s' (%s)", queues->v[i].name, queues->v[i].id);
 }
 
 static int add_hours (struct hours *h, const struct opt_words *words, struct text list, struct arena *a,
@@ -214,7 +216,7 @@ static int set_hours (struct agent *g, struct error *err)
 static int agent_open (struct agent *g, struct error *err)
 {
     if (set_hours (g, err) < 0 || client_login (g->client, err) < 0 ||
-        queues_resolve (g, g->client, err) < 0 || worker_open (g, err) < 0)
+        queues_resolve (g, g->client, true, err) < 0 || worker_open (g, err) < 0)
         return -1;
     client_set_worker (g->client, g->worker);
     slots_make (g);
@@ -257,6 +259,7 @@ static void agent_end (struct agent *g)
     taker_join (g);
     courier_end (g);
     worker_close (g);
+    queues_free (g);
 }
 
 /* The same process image anew; running tasks stay our children and are adopted from their journals. */
@@ -278,6 +281,7 @@ int agent_run (const struct agent_options *o, const struct conf *conf, struct cl
     const char *restarted = getenv ("STOKER_RESTART_WORKER");
     int r;
 
+    pthread_mutex_init (&g.queues_lock, NULL);
     if (restarted) { /* keep the id (and with it the tasks), whatever slot is free now */
         again.worker = arena_strdup (a, restarted);
         again.foreground = true; /* the output goes where it went */

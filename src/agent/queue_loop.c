@@ -4,6 +4,7 @@
  * sent until an answer has come and is in a run's journal: a lost answer, a crash in between, cost nothing. On other
  * servers: queues.get_next_task over the queues, a pause, again, as the reference agent does. */
 #include "agent/room.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -18,7 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VERSION = 2015, CLAIM_WAIT_MS = 50000, PAUSE_ERROR_MS = 5000, LAST_TRY_MS = 3000, STACK = 256 << 10 };
+enum {
+    VERSION = 2015,
+    CLAIM_WAIT_MS = 50000,
+    PAUSE_ERROR_MS = 2000,
+    REFRESH_MS = 10000,
+    LAST_TRY_MS = 3000,
+    STACK = 256 << 10
+};
 
 /* -- small things ----------------------------------------------------------------------------------------------- */
 
@@ -78,18 +86,18 @@ static void post (struct agent *g, struct slot *slot, const struct taken *t)
 }
 
 /* Queue number i of this round: in order, or from where the last one was taken. */
-static const struct queue *queue_at (const struct agent *g, size_t i)
+static const struct queue *queue_at (const struct agent *g, const struct queues *queues, size_t i)
 {
-    return &g->queues[(g->taker.first + i) % g->n_queues];
+    return &queues->v[(g->taker.first + i) % queues->n];
 }
 
-static void took_from (struct agent *g, const char *queue)
+static void took_from (struct agent *g, const struct queues *queues, const char *queue)
 {
     if (!g->o->order_fairness)
         return;
-    for (size_t i = 0; i < g->n_queues; i++)
-        if (queue && !strcmp (g->queues[i].id, queue))
-            g->taker.first = (i + 1) % g->n_queues;
+    for (size_t i = 0; i < queues->n; i++)
+        if (queue && !strcmp (queues->v[i].id, queue))
+            g->taker.first = (i + 1) % queues->n;
 }
 
 static void fill (struct taken *t, const char *task, const char *queue, const char *token)
@@ -121,14 +129,15 @@ static int token_make (struct agent *g, struct arena *a, const struct slot *slot
         path, &(struct journal_entry){ .stage = "asking", .token = t->token, .worker = slot->worker }, err);
 }
 
-static void add_claim (struct agent *g, const struct slot *slot, int64_t wait_ms, struct str *body)
+static void add_claim (struct agent *g, const struct queues *queues, const struct slot *slot, int64_t wait_ms,
+                       struct str *body)
 {
     str_putc (body, '{');
     json_put_key (body, "queues");
     str_putc (body, '[');
-    for (size_t i = 0; i < g->n_queues; i++) {
+    for (size_t i = 0; i < queues->n; i++) {
         json_put_comma (body);
-        json_put_string (body, queue_at (g, i)->id);
+        json_put_string (body, queue_at (g, queues, i)->id);
     }
     str_puts (body, "]");
     json_put_key (body, "worker");
@@ -146,12 +155,13 @@ static int claim (struct agent *g, struct arena *a, const struct slot *slot, int
     struct client_request q = { .call = "x_queues.claim",
                                 .wait_ms = wait_ms,
                                 .timeout_ms = wait_ms ? 0 : LAST_TRY_MS };
+    const struct queues *queues = queues_get (g);
     struct text data, task;
     char *id, *queue;
 
     if (token_make (g, a, slot, err) < 0)
         return -1;
-    add_claim (g, slot, wait_ms, &body);
+    add_claim (g, queues, slot, wait_ms, &body);
     q.body = str_text (&body);
     if (client_send (g->taker.client, a, &q, &data, err) < 0)
         return -1;
@@ -161,7 +171,7 @@ static int claim (struct agent *g, struct arena *a, const struct slot *slot, int
     if (!id || !*id)
         return 0; /* the token was not used: it stays good */
     fill (ret, id, queue, g->taker.token);
-    took_from (g, queue);
+    took_from (g, queues, queue);
     g->taker.token[0] = 0;
     return 1;
 }
@@ -201,7 +211,6 @@ static int poll_queue (struct agent *g, struct arena *a, const struct queue *q, 
     if (!task || !*task)
         return 0;
     fill (ret, task, q->id, NULL);
-    took_from (g, q->id);
     return 1;
 }
 
@@ -225,16 +234,20 @@ static int start_pulled (struct agent *g, struct arena *a, const struct slot *sl
 static int poll_all (struct agent *g, struct arena *a, const struct slot *slot, struct taken *ret,
                      struct error *err)
 {
-    for (size_t i = 0; i < g->n_queues && !must_stop (&g->taker); i++) {
-        const struct queue *q = queue_at (g, i);
+    const struct queues *queues = queues_get (g);
+
+    for (size_t i = 0; i < queues->n && !must_stop (&g->taker); i++) {
+        const struct queue *q = queue_at (g, queues, i);
         int r = poll_queue (g, a, q, ret, err);
 
         if (r < 0)
             return -1;
         if (!r)
             continue;
-        if (!start_pulled (g, a, slot, ret->task, err))
+        if (!start_pulled (g, a, slot, ret->task, err)) {
+            took_from (g, queues, q->id);
             return 1;
+        }
         log_warn ("agent", "task %s of queue %s is passed over: %s", ret->task, q->name, err->text);
         i--; /* the next entry of the same queue */
     }
@@ -243,10 +256,26 @@ static int poll_all (struct agent *g, struct arena *a, const struct slot *slot, 
 
 /* -- the thread ------------------------------------------------------------------------------------------------- */
 
-/* A queue that was deleted is looked for anew by its name; other refusals (no rights, wrong version) are said. */
+/* Look the queues up again: one was refused, or was not there the last time. */
+static void refresh (struct agent *g)
+{
+    struct taker *t = &g->taker;
+    struct error err;
+
+    t->refreshed = clock_monotonic ();
+    t->first = 0;
+    if (queues_resolve (g, t->client, false, &err) < 0)
+        log_warn ("agent", "look up the queues: %s", err.text);
+    else
+        courier_slot_changed (g);
+}
+
+/* A queue may have been deleted; other refusals (no rights, wrong version) are said. */
 static void on_error (struct agent *g, const struct error *err)
 {
     log_warn ("agent", "looking for a task: %s", err->text);
+    if (client_refused (err, 400))
+        refresh (g);
     rest (&g->taker, PAUSE_ERROR_MS);
 }
 
@@ -276,10 +305,13 @@ static void look_for (struct agent *g, struct slot *slot)
         cleanup_arena struct arena *a = arena_create ();
         struct taken got = { 0 };
         struct error err;
-        int64_t wait_ms = working_ms (g);
-        int r = !wait_ms    ? 0
-                : g->claims ? claim (g, a, slot, wait_ms, &got, &err)
-                            : poll_all (g, a, slot, &got, &err);
+        const struct queues *queues = queues_get (g);
+        int64_t wait_ms = queues->n ? working_ms (g) : 0;
+        int r = !wait_ms ? 0
+                : g->claims
+                    ? claim (g, a, slot, queues->missing && wait_ms > REFRESH_MS ? REFRESH_MS : wait_ms, &got,
+                             &err)
+                    : poll_all (g, a, slot, &got, &err);
 
         if (r < 0 && err.code == ECANCELED && g->claims && claim_once_more (g, a, slot, &got))
             r = 1;
@@ -293,6 +325,8 @@ static void look_for (struct agent *g, struct slot *slot)
             on_error (g, &err);
         else if (!g->claims || !wait_ms)
             rest (t, wait_ms ? poll_ms : PAUSE_ERROR_MS);
+        if (queues_get (g)->missing && clock_monotonic () > t->refreshed + REFRESH_MS)
+            refresh (g);
     }
     post (g, slot, NULL);
 }

@@ -18,6 +18,14 @@ struct slot;
 struct queue {
     const char *name, *id;
 };
+/* What we serve now; never changed, only replaced. */
+struct queues {
+    struct queues *older;
+    struct arena *arena;
+    struct queue *v;
+    size_t n;
+    bool missing; /* some of the words name no queue at the moment */
+};
 
 enum agent_mode { AGENT_RUNNING, AGENT_DRAINING, AGENT_STOPPING };
 
@@ -57,7 +65,8 @@ struct taker {
     int abort_fd;        /* eventfd */
     struct slot *wanted; /* lock */
     bool stop;           /* lock */
-    size_t first;        /* queue to begin with (fairness) */
+    size_t first;        /* queue to begin with (fairness); taker's */
+    int64_t refreshed;   /* when the queues were looked up; taker's */
     char token[40];      /* of the claim that is under way or was not answered; taker's */
     bool started;
 };
@@ -92,8 +101,8 @@ struct agent {
     const struct engine *engine;
     const char *worker, *state, *folder, *runs_folder;
     int lock_fd;
-    struct queue *queues;
-    size_t n_queues;
+    pthread_mutex_t queues_lock;
+    struct queues *queues; /* queues_lock */
     struct slot *slots;
     struct run *runs; /* first of list */
     size_t n_runs;
@@ -121,7 +130,10 @@ void worker_close (struct agent *g);
 char *worker_folder (struct arena *a, const char *state, const char *worker);
 
 /* queues.c */
-int queues_resolve (struct agent *g, struct client *c, struct error *err) warn_unused;
+/* Look all of them up. `all`: one that is not there is an error. From any one thread at a time. */
+int queues_resolve (struct agent *g, struct client *c, bool all, struct error *err) warn_unused;
+const struct queues *queues_get (struct agent *g); /* from any thread; good until queues_free */
+void queues_free (struct agent *g);
 
 /* slots.c */
 void slots_make (struct agent *g);
@@ -153,7 +165,8 @@ int courier_start (struct agent *g, struct error *err) warn_unused;
 struct job *job_create (void (*fn) (struct agent *, struct job *));
 void courier_post (struct agent *g, struct job *j);
 void courier_slot (struct agent *g, const struct slot *s); /* its task changed: report now */
-void courier_end (struct agent *g);                        /* send what is left, unregister; bounded */
+void courier_slot_changed (struct agent *g); /* all slots: the queues changed; from any thread */
+void courier_end (struct agent *g);          /* send what is left, unregister; bounded */
 int worker_register (struct agent *g, struct error *err) warn_unused;
 
 /* report.c: jobs of the courier. */

@@ -157,11 +157,13 @@ static const char *const *make_argv (struct run *r)
 
 /* -- begin ------------------------------------------------------------------------------------------------------ */
 
-static const char *queue_name (const struct agent *g, const char *id)
+static const char *queue_name (struct agent *g, const char *id)
 {
-    for (size_t i = 0; id && i < g->n_queues; i++)
-        if (!strcmp (g->queues[i].id, id))
-            return g->queues[i].name;
+    const struct queues *queues = queues_get (g);
+
+    for (size_t i = 0; id && i < queues->n; i++)
+        if (!strcmp (queues->v[i].id, id))
+            return queues->v[i].name;
     return id ? id : "";
 }
 

@@ -31,17 +31,18 @@ static void put_list (struct str *s, const char *key, const char *const *v, size
     str_putc (s, ']');
 }
 
-static void put_worker (const struct agent *g, const struct slot *slot, struct arena *a, struct str *s)
+static void put_worker (struct agent *g, const struct slot *slot, struct arena *a, struct str *s)
 {
-    const char **ids = arena_array (a, const char *, g->n_queues + 1);
+    const struct queues *queues = queues_get (g);
+    const char **ids = arena_array (a, const char *, queues->n + 1);
     const struct conf_list *tags = &g->conf->agent.tags;
 
-    for (size_t i = 0; i < g->n_queues; i++)
-        ids[i] = g->queues[i].id;
+    for (size_t i = 0; i < queues->n; i++)
+        ids[i] = queues->v[i].id;
     str_putc (s, '{');
     json_put_key (s, "worker");
     json_put_string (s, slot->worker);
-    put_list (s, "queues", ids, g->n_queues);
+    put_list (s, "queues", ids, queues->n);
     if (g->o->tags.n)
         put_list (s, "tags", g->o->tags.v, g->o->tags.n);
     else if (tags->n)
@@ -261,6 +262,18 @@ void courier_slot (struct agent *g, const struct slot *s)
         snprintf (r->task, sizeof (r->task), "%s", s->run->task);
         snprintf (r->queue, sizeof (r->queue), "%s", s->run->queue);
     }
+    k->report_now = true;
+    pthread_cond_signal (&k->bell);
+    pthread_mutex_unlock (&k->lock);
+}
+
+void courier_slot_changed (struct agent *g)
+{
+    struct courier *k = &g->courier;
+
+    pthread_mutex_lock (&k->lock);
+    for (int i = 0; i < g->o->slots; i++)
+        g->reports[i].changed = true;
     k->report_now = true;
     pthread_cond_signal (&k->bell);
     pthread_mutex_unlock (&k->lock);

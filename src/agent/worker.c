@@ -136,7 +136,9 @@ static const char *const mode_names[] = { "running", "draining", "stopping" };
 
 void worker_write (struct agent *g)
 {
-    cleanup_str struct str s = { 0 };
+    cleanup_arena struct arena *a = arena_create ();
+    const struct queues *queues = queues_get (g);
+    struct str s = { .arena = a };
     struct process_identity me;
     struct error err;
 
@@ -149,9 +151,9 @@ void worker_write (struct agent *g)
     json_put_string (&s, client_server (g->client));
     json_put_key (&s, "queues");
     str_putc (&s, '[');
-    for (size_t i = 0; i < g->n_queues; i++) {
+    for (size_t i = 0; i < queues->n; i++) {
         json_put_comma (&s);
-        json_put_string (&s, g->queues[i].name);
+        json_put_string (&s, queues->v[i].name);
     }
     str_puts (&s, "]");
     json_put_key (&s, "mode");
@@ -160,7 +162,7 @@ void worker_write (struct agent *g)
     json_put_string (&s, me.boot);
     str_addf (&s, ",\"pid\":%d,\"ticks\":%llu,\"slots\":%d,\"started\":%lld}\n", (int)me.pid,
               (unsigned long long)me.ticks, g->o->slots, (long long)clock_now ());
-    if (file_write (path_join (g->arena, g->folder, "daemon"), str_text (&s), 0600, &err) < 0)
+    if (file_write (path_join (a, g->folder, "daemon"), str_text (&s), 0600, &err) < 0)
         log_warn ("agent", "%s", err.text);
 }
 

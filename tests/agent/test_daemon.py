@@ -24,7 +24,7 @@ ENDED = ("completed", "failed", "stopped", "closed", "published")
 class Daemon:
     """A `stoker agent daemon` process with its own state folder."""
 
-    def __init__(self, server, folder, words=(), env=None, program=None, verb=("agent", "daemon"), conf=None):
+    def __init__(self, server, folder, words=(), env=None, program=None, verb=("agent", "daemon"), conf=None, create=True):
         self.server, self.folder = server, pathlib.Path(folder)
         self.out = self.folder / f"daemon-{len(list(self.folder.glob('daemon-*')))}.log"
         self.env = server.env(STOKER_STATE=str(self.folder / "state"), STOKER_CACHE=str(self.folder / "cache"),
@@ -32,7 +32,8 @@ class Daemon:
         if conf:
             self.env["CLEARML_CONFIG_FILE"] = str(conf)
         gpus = () if "--gpus" in words else ("--cpu-only",)
-        self.words = [*(program or (STOKER, *verb)), "--foreground", *gpus, "--create-queue", *words]
+        self.words = [*(program or (STOKER, *verb)), "--foreground", *gpus, *(["--create-queue"] if create else []),
+                      *words]
         with open(self.out, "ab") as out:
             self.process = subprocess.Popen(self.words, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
@@ -283,6 +284,17 @@ def test_order_of_queues(server, daemons, tmp_path):
     daemons(server, "--queue", "first", "second", "--order-fairness").ready()
     wait_for("all six", lambda: (tmp_path / "order").exists() and len((tmp_path / "order").read_text().split()) == 6)
     assert (tmp_path / "order").read_text().split() == ["f0", "s0", "f1", "s1", "f2", "s2"]
+
+
+def test_queue_deleted_and_made_anew(server, daemons):
+    """A queue that goes away does not keep its neighbours from being served, and is found again under its name."""
+    first, _ = queue_id(server, "first"), queue_id(server, "second")
+    daemons(server, "--queue", "first", "second", create=False).ready()
+    server.call("queues.delete", queue=first, force=True)
+    assert wait_status(server, make_task(server, "print(2)", queue="second"))["status"] == "completed"
+    again = make_task(server, "print(1)", queue="first")
+    assert queue_id(server, "first") != first
+    assert wait_status(server, again)["status"] == "completed"
 
 
 # -- death ----------------------------------------------------------------------------------------------------------------
