@@ -2,10 +2,10 @@
 """apigen.py - turn api/<service>.api, the description of the wire, into C tables and TypeScript types.
 
     apigen.py service FILE.api OUTDIR           OUTDIR/<service>.api.h and .api.c: structs, tables, prototypes
-    apigen.py calls OUT.c [--without S] FILES   the table of all calls (src/wire/wire.h: wire_calls)
+    apigen.py calls OUT.c FILES                 the table of all calls (src/wire/wire.h: wire_calls)
     apigen.py typescript OUT.ts FILES           the same types for the web page
 
-The C is data, not code: src/wire/codec.c walks the tables. What a description may say:
+The C is data, not code: src/wire/decode.c and encode.c walk the tables. What a description may say:
 
     service tasks
     enum status { created queued in_progress }
@@ -16,10 +16,10 @@ The C is data, not code: src/wire/codec.c walks the tables. What a description m
     call edit_many 1.0 write = edit             same types, same handler, a row of its own
 
 A field is: name type[!] [since V] [until V] [always] [= default]. Types: string int float bool json dict (a JSON
-object), an enum or a type of the same file, or a list of one of them in []. `!` is required, `always` writes the field even when it was
-never set, `...` at the end of a type keeps members that are not listed. Words of a call: read or write, then any of
-public (no credentials needed), maybe (tried, not needed), admin, raw (no required-check), batch (takes json-lines),
-control (goes before event batches), prepare (has a step that runs before the database is reached).
+object), an enum or a type of the same file, or a list of one of them in []. `!` is required, `always` writes the field
+even when it was never set, `...` at the end of a type keeps members that are not listed. Words of a call: read or
+write, then any of public (no credentials needed), maybe (tried, not needed), admin, raw (no required-check), batch
+(takes json-lines), control (goes before event batches), prepare (has a step that runs before the database is reached).
 What cannot be proven (an unknown type, the same name twice, a required field with an end) is refused with file and line.
 """
 import argparse
@@ -527,8 +527,7 @@ def main(argv):
     parser.add_argument("what", choices=["service", "calls", "typescript"])
     parser.add_argument("first", help="FILE.api for service, else the file to write")
     parser.add_argument("rest", nargs="*", help="OUTDIR for service, else FILE.api ...")
-    parser.add_argument("--without", action="append", default=[], help="calls: leave this service out")
-    args = parser.parse_intermixed_args(argv)
+    args = parser.parse_args(argv)
     try:
         if args.what == "service":
             service, out = parse_file(args.first), pathlib.Path(args.rest[0])
@@ -537,7 +536,7 @@ def main(argv):
             return 0
         services = [parse_file(p) for p in sorted(args.rest, key=lambda p: pathlib.Path(p).stem)]
         if args.what == "calls":
-            write(args.first, c_calls([s for s in services if s.name not in args.without]))
+            write(args.first, c_calls(services))
         else:
             write(args.first, typescript(services))
     except ApiError as error:

@@ -22,7 +22,7 @@ static void skip_space (const char **p, const char *end)
         (*p)++;
 }
 
-/* The same for anything a string may not hold as it is: also control characters and what is not ASCII. */
+/* Marks (json_scan.h) in all that a string may not hold as it is: quotes, backslashes, control characters, not ASCII. */
 static uint64_t mark_special (uint64_t w)
 {
     return mark_ends (w) | ((w - EACH (0x20)) & ~w & EACH (0x80)) | (w & EACH (0x80));
