@@ -287,6 +287,28 @@ static int take_path (struct api *a, struct error *err)
     return 0;
 }
 
+static int run_impersonation (struct db *db, void *arg, struct error *err)
+{
+    struct api *a = arg;
+    const char *as = session_header (a->http, "impersonate-as"), *act = session_header (a->http, "act-as");
+
+    return auth_impersonate (db, a->http->arena, as ? as : act, !as, &a->call.who, err);
+}
+
+/* An administrator may call in the name of another user; what that user may do is asked again. */
+static int take_impersonation (struct api *a, struct error *err)
+{
+    bool as = session_header (a->http, "impersonate-as"), act = session_header (a->http, "act-as");
+
+    if (!as && !act)
+        return 0;
+    if (as && act)
+        return error_set (err, ERR_INVALID_HEADERS, "give Impersonate-As or Act-As, not both");
+    if (store_read (a->server->store, run_impersonation, a, err) < 0)
+        return -1;
+    return auth_allow (a->row, &a->call.who, err);
+}
+
 static int take_session (struct api *a, struct error *err)
 {
     struct error ignored;
@@ -298,7 +320,9 @@ static int take_session (struct api *a, struct error *err)
         a->call.who = (struct identity){ 0 };
         return a->row->access == WIRE_MAYBE ? 0 : -1;
     }
-    return auth_allow (a->row, &a->call.who, err);
+    if (auth_allow (a->row, &a->call.who, err) < 0)
+        return -1;
+    return take_impersonation (a, err);
 }
 
 static bool type_is (struct text header, const char *type)

@@ -496,3 +496,21 @@ def test_everything_at_once(server):
     for t in threads:
         t.join(GUARD)
     assert failures == []
+
+
+def test_in_the_name_of_another(shared_server):
+    s = shared_server
+    me = s.call("users.get_current_user")["user"]
+    others = [u["id"] for u in s.call("users.get_all", only_fields=["id"])["users"] if u["id"] != me["id"]]
+
+    def who(**headers):
+        status, _, body = s.raw("/users.get_current_user", b"{}", {**s.auth(), **{k.replace("_", "-"): v for k, v in headers.items()}})
+        answer = json.loads(body)
+        m = answer["meta"]
+        return answer["data"]["user"] if status == 200 else (m["result_code"], m["result_subcode"])
+
+    for user in [me["id"], *others]:
+        assert who(X_Clearml_Act_As=user)["id"] == user and who(X_Clearml_Act_As=user)["role"]
+        assert who(X_Trains_Impersonate_As=user)["id"] == user
+    assert who(X_Clearml_Impersonate_As="nobody") == (400, 6)
+    assert who(X_Clearml_Impersonate_As=me["id"], X_Clearml_Act_As=me["id"]) == (400, 5)

@@ -403,3 +403,26 @@ int auth_flush (struct auth *a, struct db *db, struct error *err)
         return error_wrap (err, "note the use of keys");
     return 0;
 }
+
+/* -- in another's name ----------------------------------------------------------------------------- */
+int auth_impersonate (struct db *db, struct arena *arena, const char *user, bool keep_role,
+                      struct identity *who, struct error *err)
+{
+    cleanup_rows struct rows rows = { 0 };
+    int rc;
+
+    if (!auth_role_admin (who->role))
+        return error_set (err, ERR_IMPERSONATION,
+                          "only administrators may call in another user's name; role=%s", who->role);
+    if (db_query (db, &sql_auth_user_get, &rows, err, V_STR (who->company), V_STR (user)) < 0 ||
+        (rc = db_next (&rows, err)) < 0)
+        return -1;
+    if (!rc)
+        return error_set (err, ERR_IMPERSONATION, "user %s: no such user in this company", user);
+    who->user = row_str (&rows, 0, arena);
+    who->user_name = row_str (&rows, 1, arena);
+    if (!keep_role)
+        who->role = row_str (&rows, 5, arena);
+    who->company_name = row_str (&rows, 8, arena);
+    return 0;
+}

@@ -33,6 +33,11 @@ int auth_check (struct auth *a, struct arena *arena, const struct server_facts *
 /* May that one make this call? 403/20. (WIRE_PUBLIC and WIRE_MAYBE: everybody.) */
 int auth_allow (const struct wire_call *call, const struct identity *who, struct error *err) warn_unused;
 
+/* X-ClearML-Impersonate-As (the user with its role) and -Act-As (keep_role): `who` becomes that user of its company.
+ * Only for administrators. 400/6. */
+int auth_impersonate (struct db *db, struct arena *arena, const char *user, bool keep_role,
+                      struct identity *who, struct error *err) warn_unused;
+
 /* Effects EFFECT_REVOKE_SESSION, EFFECT_REVOKE_KEY, EFFECT_KEY_ADD: run after the commit. Thread safe. */
 void auth_effect (struct auth *a, const struct effect *e);
 /* Write when and from where keys were used since the last time. On the writer, every 30 s and at the end. */
