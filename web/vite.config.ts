@@ -9,5 +9,11 @@ const server = process.env['STOKER_SERVER'] ?? 'http://127.0.0.1:8080';
 export default defineConfig(({ mode }) => ({
   plugins: [react(), mantineVariables(), themeStarter(), ...(mode === 'mock' ? [mock()] : [])],
   server: mode === 'mock' ? {} : { proxy: { '/api': server, '/files': server } },
-  build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 700, reportCompressedSize: false },
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 700,
+    reportCompressedSize: false,
+  },
 }));

@@ -21,15 +21,34 @@ const Workers = lazy(() => import('./pages/queues/workers'));
 
 function Page({ route }: { route: Route }) {
   switch (route.page) {
-    case 'home': return <Home />;
-    case 'projects': return <Projects parent={null} />;
-    case 'project': return <Projects parent={route.project} />;
-    case 'tasks': return <Tasks key={route.project} project={route.project} />;
-    case 'task': return <TaskPage key={route.task} project={route.project} id={route.task} tab={route.tab} />;
-    case 'queues': return <Queues queue={route.queue} />;
-    case 'workers': return <Workers />;
-    case 'login': case 'redirect': return null;
-    case 'missing': return <Shell nav="home" title="Not found" crumbs={[{ label: 'Not found' }]}><Empty title="There is no page at this address">Perhaps the link is cut short. <Link className="link" to="/projects">All projects</Link></Empty></Shell>;
+    case 'home':
+      return <Home />;
+    case 'projects':
+      return <Projects parent={null} />;
+    case 'project':
+      return <Projects parent={route.project} />;
+    case 'tasks':
+      return <Tasks key={route.project} project={route.project} />;
+    case 'task':
+      return <TaskPage key={route.task} project={route.project} id={route.task} tab={route.tab} />;
+    case 'queues':
+      return <Queues queue={route.queue} />;
+    case 'workers':
+      return <Workers />;
+    case 'login':
+    case 'redirect':
+      return null;
+    case 'missing':
+      return (
+        <Shell nav="home" title="Not found" crumbs={[{ label: 'Not found' }]}>
+          <Empty title="There is no page at this address">
+            Perhaps the link is cut short.{' '}
+            <Link className="link" to="/projects">
+              All projects
+            </Link>
+          </Empty>
+        </Shell>
+      );
   }
 }
 
@@ -43,15 +62,27 @@ function toLogin(): void {
 export function App() {
   const route = useRoute();
   useEffect(() => onUnauthorised(toLogin), []);
-  const keys = useMemo(() => ({
-    'mod+k': openPalette, '?': openHelp,
-    'g h': () => navigate('/'), 'g p': () => navigate('/projects'), 'g t': () => navigate('/projects/*/tasks'), 'g q': () => navigate('/queues'), 'g w': () => navigate('/workers'),
-  }), []);
+  const keys = useMemo(
+    () => ({
+      'mod+k': openPalette,
+      '?': openHelp,
+      'g h': () => navigate('/'),
+      'g p': () => navigate('/projects'),
+      'g t': () => navigate('/projects/*/tasks'),
+      'g q': () => navigate('/queues'),
+      'g w': () => navigate('/workers'),
+    }),
+    [],
+  );
   useKeys(keys, route.page !== 'login');
   if (route.page === 'login') return <Login />;
   return (
     <>
-      <ErrorBoundary key={route.page} what="This page"><Suspense fallback={null}><Page route={route} /></Suspense></ErrorBoundary>
+      <ErrorBoundary key={route.page} what="This page">
+        <Suspense fallback={null}>
+          <Page route={route} />
+        </Suspense>
+      </ErrorBoundary>
       <DialogHost />
       <Palette />
       <Help />

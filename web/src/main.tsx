@@ -17,7 +17,9 @@ function Root() {
   // Variables and classes come from style sheets (tools/plugins.ts), so that the page needs no inline <style>.
   return (
     <MantineProvider theme={theme} forceColorScheme={scheme} withCssVariables={false} withGlobalClasses={false} withStaticClasses>
-      <QueryClientProvider client={client}><App /></QueryClientProvider>
+      <QueryClientProvider client={client}>
+        <App />
+      </QueryClientProvider>
     </MantineProvider>
   );
 }

@@ -19,8 +19,26 @@ export type Route =
 
 /** Tab names other clients use, by the first part of their path that means one. */
 const FOREIGN_TABS: Record<string, Tab> = {
-  log: 'console', console: 'console', scalar: 'scalars', scalars: 'scalars', plots: 'plots', 'debug-images': 'images', debugimages: 'images', samples: 'images', images: 'images',
-  execution: 'execution', 'hyper-params': 'config', 'hyper-param': 'config', configuration: 'config', config: 'config', artifacts: 'artifacts', models: 'artifacts', general: 'info', info: 'info', summary: 'summary', details: 'summary',
+  log: 'console',
+  console: 'console',
+  scalar: 'scalars',
+  scalars: 'scalars',
+  plots: 'plots',
+  'debug-images': 'images',
+  debugimages: 'images',
+  samples: 'images',
+  images: 'images',
+  execution: 'execution',
+  'hyper-params': 'config',
+  'hyper-param': 'config',
+  configuration: 'config',
+  config: 'config',
+  artifacts: 'artifacts',
+  models: 'artifacts',
+  general: 'info',
+  info: 'info',
+  summary: 'summary',
+  details: 'summary',
 };
 export function foreignTab(rest: string[]): Tab {
   for (const part of rest) {
@@ -30,17 +48,27 @@ export function foreignTab(rest: string[]): Tab {
   return 'summary';
 }
 
-const decode = (s: string): string => { try { return decodeURIComponent(s); } catch { return s; } };
+const decode = (s: string): string => {
+  try {
+    return decodeURIComponent(s);
+  } catch {
+    return s;
+  }
+};
 
 export function parseRoute(pathname: string): Route {
   // Older UIs hang parameters on a segment (";ids=…"); they name no page.
-  const p = pathname.split('/').filter(Boolean).map((s) => decode(s.split(';')[0] ?? ''));
+  const p = pathname
+    .split('/')
+    .filter(Boolean)
+    .map((s) => decode(s.split(';')[0] ?? ''));
   const [a, b, c, d] = p;
   if (!a || a === 'dashboard') return a ? { page: 'redirect', to: '/' } : { page: 'home' };
   if (a === 'login') return { page: 'login' };
   if (a === 'projects') {
     if (!b) return { page: 'projects' };
-    if (!c || c === 'projects' || c === 'overview') return c === 'overview' ? { page: 'redirect', to: path('projects', b) } : { page: 'project', project: b };
+    if (!c || c === 'projects' || c === 'overview')
+      return c === 'overview' ? { page: 'redirect', to: path('projects', b) } : { page: 'project', project: b };
     if (c === 'tasks') {
       if (!d) return { page: 'tasks', project: b };
       const tab = p[4] as Tab | undefined;
@@ -59,7 +87,8 @@ export function parseRoute(pathname: string): Route {
 }
 
 /** The address of a task; the summary is its plain address. */
-export const taskPath = (project: string, task: string, tab: Tab = 'summary'): string => path('projects', project, 'tasks', task, ...(tab === 'summary' ? [] : [tab]));
+export const taskPath = (project: string, task: string, tab: Tab = 'summary'): string =>
+  path('projects', project, 'tasks', task, ...(tab === 'summary' ? [] : [tab]));
 export const projectPath = (project: string): string => path('projects', project, 'tasks');
 
 const listeners = new Set<() => void>();
@@ -71,7 +100,10 @@ export function navigate(to: string, opt: { replace?: boolean } = {}): void {
   else if (to !== location.pathname + location.search + location.hash) history.pushState(null, '', to);
   tell();
 }
-const subscribe = (f: () => void): (() => void) => { listeners.add(f); return () => listeners.delete(f); };
+const subscribe = (f: () => void): (() => void) => {
+  listeners.add(f);
+  return () => listeners.delete(f);
+};
 const here = (): string => location.pathname + location.search;
 
 /** The current route; follows redirects by replacing the address. */
@@ -79,7 +111,9 @@ export function useRoute(): Route {
   const at = useSyncExternalStore(subscribe, here);
   const route = useMemo(() => parseRoute(at.split('?')[0] ?? '/'), [at]);
   const to = route.page === 'redirect' ? route.to : null;
-  useEffect(() => { if (to) navigate(to + location.search + location.hash, { replace: true }); }, [to]);
+  useEffect(() => {
+    if (to) navigate(to + location.search + location.hash, { replace: true });
+  }, [to]);
   return route;
 }
 
@@ -89,7 +123,8 @@ export function useParam(name: string, fallback: string): [string, (v: string) =
   const value = useMemo(() => new URLSearchParams(at.split('?')[1] ?? '').get(name) ?? fallback, [at, name, fallback]);
   const set = (v: string): void => {
     const q = new URLSearchParams(location.search);
-    if (v === fallback) q.delete(name); else q.set(name, v);
+    if (v === fallback) q.delete(name);
+    else q.set(name, v);
     const s = q.toString();
     navigate(location.pathname + (s ? `?${s}` : '') + location.hash, { replace: true });
   };

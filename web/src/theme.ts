@@ -2,11 +2,44 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core';
 
 /** Ember: the one accent. Shade 7 carries white text at 5.3:1 and is used for fills in both themes. */
-const ember: MantineColorsTuple = ['#FFF4ED', '#FFE5D5', '#FECBAB', '#FDA676', '#FB8A4E', '#F26A24', '#DB5211', '#BE420A', '#98350D', '#7A2D0F'];
+const ember: MantineColorsTuple = [
+  '#FFF4ED',
+  '#FFE5D5',
+  '#FECBAB',
+  '#FDA676',
+  '#FB8A4E',
+  '#F26A24',
+  '#DB5211',
+  '#BE420A',
+  '#98350D',
+  '#7A2D0F',
+];
 /** Neutral grey, light theme ramp. */
-const gray: MantineColorsTuple = ['#F7F7F8', '#F1F1F3', '#E5E5E9', '#D3D4D9', '#B4B6BE', '#8C8F99', '#686B74', '#52555D', '#33353A', '#1A1B1E'];
+const gray: MantineColorsTuple = [
+  '#F7F7F8',
+  '#F1F1F3',
+  '#E5E5E9',
+  '#D3D4D9',
+  '#B4B6BE',
+  '#8C8F99',
+  '#686B74',
+  '#52555D',
+  '#33353A',
+  '#1A1B1E',
+];
 /** Neutral grey, dark theme ramp (0 = text, 9 = deepest). */
-const dark: MantineColorsTuple = ['#E9EAEC', '#B2B5BD', '#92959E', '#71747E', '#3C3F46', '#2A2C31', '#1E2024', '#16171A', '#101113', '#0A0B0C'];
+const dark: MantineColorsTuple = [
+  '#E9EAEC',
+  '#B2B5BD',
+  '#92959E',
+  '#71747E',
+  '#3C3F46',
+  '#2A2C31',
+  '#1E2024',
+  '#16171A',
+  '#101113',
+  '#0A0B0C',
+];
 
 export const theme = createTheme({
   primaryColor: 'ember',
@@ -22,7 +55,14 @@ export const theme = createTheme({
   spacing: { xs: '4px', sm: '8px', md: '12px', lg: '16px', xl: '24px' },
   radius: { xs: '3px', sm: '4px', md: '6px', lg: '8px', xl: '12px' },
   defaultRadius: 'md',
-  headings: { fontWeight: '600', sizes: { h1: { fontSize: '18px', lineHeight: '24px' }, h2: { fontSize: '14px', lineHeight: '20px' }, h3: { fontSize: '13px', lineHeight: '20px' } } },
+  headings: {
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '18px', lineHeight: '24px' },
+      h2: { fontSize: '14px', lineHeight: '20px' },
+      h3: { fontSize: '13px', lineHeight: '20px' },
+    },
+  },
   shadows: { sm: '0 1px 2px rgba(0,0,0,.08)', md: '0 4px 16px rgba(0,0,0,.12)', lg: '0 8px 32px rgba(0,0,0,.18)' },
   cursorType: 'pointer',
   focusRing: 'auto',

@@ -2,10 +2,24 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ApiError, basic, call, onReach, onUnauthorised, wireNumber } from '../src/api/call';
 
-const answer = (status: number, body: unknown) => vi.fn<(url: string, init: RequestInit) => Promise<Response>>(async () => new Response(typeof body === 'string' ? body : JSON.stringify(body), { status }));
-const use = (f: ReturnType<typeof answer>): ReturnType<typeof answer> => { vi.stubGlobal('fetch', f); return f; };
-afterEach(() => { vi.unstubAllGlobals(); });
-const failure = async (p: Promise<unknown>): Promise<ApiError> => p.then(() => { throw new Error('it passed'); }, (e: unknown) => e as ApiError);
+const answer = (status: number, body: unknown) =>
+  vi.fn<(url: string, init: RequestInit) => Promise<Response>>(
+    async () => new Response(typeof body === 'string' ? body : JSON.stringify(body), { status }),
+  );
+const use = (f: ReturnType<typeof answer>): ReturnType<typeof answer> => {
+  vi.stubGlobal('fetch', f);
+  return f;
+};
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+const failure = async (p: Promise<unknown>): Promise<ApiError> =>
+  p.then(
+    () => {
+      throw new Error('it passed');
+    },
+    (e: unknown) => e as ApiError,
+  );
 
 describe('call', () => {
   it('posts JSON to the own origin with the header that a cookie needs', async () => {
@@ -37,7 +51,12 @@ describe('call', () => {
   it('tells when the server cannot be reached and when it is back', async () => {
     const seen: boolean[] = [];
     const off = onReach((ok) => seen.push(ok));
-    vi.stubGlobal('fetch', vi.fn(async () => { throw new TypeError('Failed to fetch'); }));
+    vi.stubGlobal(
+      'fetch',
+      vi.fn(async () => {
+        throw new TypeError('Failed to fetch');
+      }),
+    );
     const e = await failure(call('debug.ping', {}));
     use(answer(200, { meta: {}, data: {} }));
     await call('debug.ping', {});
@@ -54,13 +73,27 @@ describe('call', () => {
     expect(e.message).not.toBe('');
   });
   it('passes an abort on as an abort', async () => {
-    vi.stubGlobal('fetch', vi.fn(async (_u: string, init: RequestInit) => { init.signal?.throwIfAborted(); return new Response('{}'); }));
+    vi.stubGlobal(
+      'fetch',
+      vi.fn(async (_u: string, init: RequestInit) => {
+        init.signal?.throwIfAborted();
+        return new Response('{}');
+      }),
+    );
     const stop = new AbortController();
     stop.abort();
     expect(await failure(call('debug.ping', {}, { signal: stop.signal }))).not.toBeInstanceOf(ApiError);
   });
 });
 it('reads the three words that JSON numbers cannot be', () => {
-  expect([wireNumber(1.5), wireNumber('NaN'), wireNumber('Infinity'), wireNumber('-Infinity'), wireNumber(null), wireNumber('7')]).toEqual([1.5, NaN, Infinity, -Infinity, null, null]);
+  expect([wireNumber(1.5), wireNumber('NaN'), wireNumber('Infinity'), wireNumber('-Infinity'), wireNumber(null), wireNumber('7')]).toEqual([
+    1.5,
+    NaN,
+    Infinity,
+    -Infinity,
+    null,
+    null,
+  ]);
 });
-it('makes a Basic header from any text', () => expect(basic('müller', 'ß:€')).toBe(`Basic ${Buffer.from('müller:ß:€', 'utf8').toString('base64')}`));
+it('makes a Basic header from any text', () =>
+  expect(basic('müller', 'ß:€')).toBe(`Basic ${Buffer.from('müller:ß:€', 'utf8').toString('base64')}`));

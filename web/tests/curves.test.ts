@@ -2,13 +2,41 @@
 import { describe, expect, it } from 'vitest';
 import { align, footNote, fromHistogram, fromSeries, nanMarks, positive, smooth, thin, type Curve } from '../src/charts/curves';
 
-const curve = (p: Partial<Curve>): Curve => ({ key: 'k', metric: 'm', variant: 'v', x: [0, 1, 2], mean: [1, 2, 3], min: [1, 2, 3], max: [1, 2, 3], nan: [0, 0, 0], inf: [0, 0, 0], total: 3, last: 3, lastIter: 2, band: true, ...p });
+const curve = (p: Partial<Curve>): Curve => ({
+  key: 'k',
+  metric: 'm',
+  variant: 'v',
+  x: [0, 1, 2],
+  mean: [1, 2, 3],
+  min: [1, 2, 3],
+  max: [1, 2, 3],
+  nan: [0, 0, 0],
+  inf: [0, 0, 0],
+  total: 3,
+  last: 3,
+  lastIter: 2,
+  band: true,
+  ...p,
+});
 
 describe('fromSeries', () => {
-  const c = fromSeries({ metric: 'loss', variant: 'train', x: [0, 10, 20], y: [1, null, 'NaN'], min: [0.5, null, null], max: [9, null, 'Infinity'], nan: [0, 4, 2], inf: [0, 0, 1], total_points: 300, last: 'NaN', last_iter: 20 });
+  const c = fromSeries({
+    metric: 'loss',
+    variant: 'train',
+    x: [0, 10, 20],
+    y: [1, null, 'NaN'],
+    min: [0.5, null, null],
+    max: [9, null, 'Infinity'],
+    nan: [0, 4, 2],
+    inf: [0, 0, 1],
+    total_points: 300,
+    last: 'NaN',
+    last_iter: 20,
+  });
   it('keeps a gap a gap', () => expect(c.mean).toEqual([1, null, null]));
   it('keeps the true maximum of a bucket, and no infinity', () => expect(c.max).toEqual([9, null, null]));
-  it('keeps counts and a last value that is no number', () => expect([c.nan, c.inf, c.total, c.last]).toEqual([[0, 4, 2], [0, 0, 1], 300, NaN]));
+  it('keeps counts and a last value that is no number', () =>
+    expect([c.nan, c.inf, c.total, c.last]).toEqual([[0, 4, 2], [0, 0, 1], 300, NaN]));
 });
 it('reads the reference answer, iterations or ISO times', () => {
   const [c] = fromHistogram({ loss: { train: { x: [1, 2], y: [0.5, null] } } });
@@ -21,25 +49,40 @@ describe('smooth', () => {
   it('leaves a constant a constant', () => expect(smooth([3, 3, 3, 3], 0.9).every((v) => Math.abs((v ?? 0) - 3) < 1e-12)).toBe(true));
   it('starts at the first value (debiased)', () => expect(smooth([8, 0, 0], 0.9)[0]).toBeCloseTo(8, 12));
   it('follows numpy for a short series', () => {
-    const w = 0.6, y = [1, 2, 4];
+    const w = 0.6,
+      y = [1, 2, 4];
     let s = 0;
-    const want = y.map((v, i) => { s = w * s + (1 - w) * v; return s / (1 - w ** (i + 1)); });
+    const want = y.map((v, i) => {
+      s = w * s + (1 - w) * v;
+      return s / (1 - w ** (i + 1));
+    });
     smooth(y, w).forEach((v, i) => expect(v).toBeCloseTo(want[i] ?? NaN, 12));
   });
   it('breaks at a gap but keeps its state', () => {
     const [a, gap, b] = smooth([4, null, 4], 0.5);
     expect([a, gap, b]).toEqual([4, null, 4]);
   });
-  it('does nothing at weight 0', () => { const y = [1, null, 2]; expect(smooth(y, 0)).toBe(y); });
+  it('does nothing at weight 0', () => {
+    const y = [1, null, 2];
+    expect(smooth(y, 0)).toBe(y);
+  });
 });
 
 describe('align', () => {
   it('shares an equal axis as it is', () => {
     const x = [1, 2];
-    expect(align([{ x, cols: [[1, 2]] }, { x: [1, 2], cols: [[3, 4]] }]).x).toBe(x);
+    expect(
+      align([
+        { x, cols: [[1, 2]] },
+        { x: [1, 2], cols: [[3, 4]] },
+      ]).x,
+    ).toBe(x);
   });
   it('tells a missing bucket (drawn through) from a gap (broken)', () => {
-    const a = align([{ x: [0, 2], cols: [[1, null]] }, { x: [1], cols: [[5]] }]);
+    const a = align([
+      { x: [0, 2], cols: [[1, null]] },
+      { x: [1], cols: [[5]] },
+    ]);
     expect(a.x).toEqual([0, 1, 2]);
     expect(a.cols).toEqual([[[1, undefined, null]], [[undefined, 5, undefined]]]);
   });
@@ -48,7 +91,8 @@ it('puts one NaN mark on each run of buckets', () => {
   expect(nanMarks([0, 1, 2, 3, 4, 5], [0, 2, 1, 1, 0, 7])).toEqual([2, 5]);
   expect(nanMarks([0, 1], [0, 0])).toEqual([]);
 });
-it('hides what a log axis cannot show, and counts it', () => expect(positive([1, 0, -2, null, 3])).toEqual({ y: [1, null, null, null, 3], hidden: 2 }));
+it('hides what a log axis cannot show, and counts it', () =>
+  expect(positive([1, 0, -2, null, 3])).toEqual({ y: [1, null, null, null, 3], hidden: 2 }));
 it('thins a curve for a spark line and keeps gaps', () => {
   expect(thin([1, 2], 8)).toEqual([1, 2]);
   expect(thin([1, 3, null, null], 2)).toEqual([2, null]);

@@ -18,7 +18,12 @@ describe.each(['light', 'dark'])('%s palette', (scheme) => {
   it('needs no dash for the first four curves of slot 0', () => expect(dashes(p.slice(0, 4))).toEqual([0, 0, 0, 0]));
   it('gives each pair that looks alike different dashes', () => {
     const d = dashes(p.slice(0, 12));
-    p.slice(0, 12).forEach((a, i) => p.slice(0, i).forEach((b, j) => { if (seenDistance(a, b) < 0.08 && d[i] === d[j]) expect(d[i]).toBe(3); }));
+    p.slice(0, 12).forEach((a, i) =>
+      p.slice(0, i).forEach((b, j) => {
+        if (seenDistance(a, b) < 0.08 && d[i] === d[j]) expect(d[i]).toBe(3);
+      }),
+    );
   });
 });
-it('gives equal colours different dashes', () => expect(dashes(['#000000', '#000000', '#000000', '#000000', '#000000'])).toEqual([0, 1, 2, 3, 3]));
+it('gives equal colours different dashes', () =>
+  expect(dashes(['#000000', '#000000', '#000000', '#000000', '#000000'])).toEqual([0, 1, 2, 3, 3]));

@@ -16,31 +16,100 @@ import { niceTicks } from '../src/charts/figure/ticks';
 import { parseFigure } from '../src/charts/figure/parse';
 
 describe('numbers', () => {
-  it.each([[0.79621, '0.7962'], [0, '0'], [-0.0112, '−0.01120'], [42480, '42,480'], [1.04e-4, '1.04e−4'], [1e-8, '1e−8'], [1234.56, '1,234.6'], [12345678, '1.235e7'], [NaN, 'NaN'], [Infinity, '∞'], [-Infinity, '−∞'], [null, '–'], [3, '3']])('%s is %s', (v, s) => expect(formatNumber(v)).toBe(s));
-  it.each([[0, '0'], [1500, '1.5k'], [42000, '42k'], [2e6, '2M'], [0.25, '0.25'], [1e-4, '1e−4'], [-3, '−3']])('tick %s is %s', (v, s) => expect(formatTick(v)).toBe(s));
-  it.each([[0, '0 B'], [999, '999 B'], [4100, '4.1 kB'], [328e6, '328 MB'], [999_950, '1 MB'], [null, '–'], [-1, '–']])('%s bytes are %s', (v, s) => expect(formatBytes(v)).toBe(s));
-  it.each([[40, '40 ms'], [900, '0.9 s'], [12_400, '12 s'], [251_000, '4 m 11 s'], [3_720_000, '1 h 02 m'], [273_600_000, '3 d 4 h'], [NaN, '–'], [-5, '–']])('%s ms are %s', (v, s) => expect(formatDuration(v)).toBe(s));
+  it.each([
+    [0.79621, '0.7962'],
+    [0, '0'],
+    [-0.0112, '−0.01120'],
+    [42480, '42,480'],
+    [1.04e-4, '1.04e−4'],
+    [1e-8, '1e−8'],
+    [1234.56, '1,234.6'],
+    [12345678, '1.235e7'],
+    [NaN, 'NaN'],
+    [Infinity, '∞'],
+    [-Infinity, '−∞'],
+    [null, '–'],
+    [3, '3'],
+  ])('%s is %s', (v, s) => expect(formatNumber(v)).toBe(s));
+  it.each([
+    [0, '0'],
+    [1500, '1.5k'],
+    [42000, '42k'],
+    [2e6, '2M'],
+    [0.25, '0.25'],
+    [1e-4, '1e−4'],
+    [-3, '−3'],
+  ])('tick %s is %s', (v, s) => expect(formatTick(v)).toBe(s));
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [4100, '4.1 kB'],
+    [328e6, '328 MB'],
+    [999_950, '1 MB'],
+    [null, '–'],
+    [-1, '–'],
+  ])('%s bytes are %s', (v, s) => expect(formatBytes(v)).toBe(s));
+  it.each([
+    [40, '40 ms'],
+    [900, '0.9 s'],
+    [12_400, '12 s'],
+    [251_000, '4 m 11 s'],
+    [3_720_000, '1 h 02 m'],
+    [273_600_000, '3 d 4 h'],
+    [NaN, '–'],
+    [-5, '–'],
+  ])('%s ms are %s', (v, s) => expect(formatDuration(v)).toBe(s));
   it('reads server times with and without a zone', () => {
     expect(parseTime('2026-11-29T18:23:55.692000+00:00')).toBe(Date.UTC(2026, 10, 29, 18, 23, 55, 692));
     expect(parseTime('2026-11-29T18:23:55')).toBe(Date.UTC(2026, 10, 29, 18, 23, 55));
     expect(parseTime('')).toBeNaN();
   });
-  it('says ages', () => expect([formatAgo(0, 3000), formatAgo(0, 125_000), formatAgo(0, 7_200_000), formatAgo(0, 2 * 86_400_000)]).toEqual(['now', '2 m ago', '2 h ago', '2 d ago']));
-  it('counts in words', () => expect([ordinal(1), ordinal(2), ordinal(11), ordinal(23), plural(1, 'task'), plural(2, 'task')]).toEqual(['1st', '2nd', '11th', '23rd', '1 task', '2 tasks']));
+  it('says ages', () =>
+    expect([formatAgo(0, 3000), formatAgo(0, 125_000), formatAgo(0, 7_200_000), formatAgo(0, 2 * 86_400_000)]).toEqual([
+      'now',
+      '2 m ago',
+      '2 h ago',
+      '2 d ago',
+    ]));
+  it('counts in words', () =>
+    expect([ordinal(1), ordinal(2), ordinal(11), ordinal(23), plural(1, 'task'), plural(2, 'task')]).toEqual([
+      '1st',
+      '2nd',
+      '11th',
+      '23rd',
+      '1 task',
+      '2 tasks',
+    ]));
   it('makes round ticks', () => expect(niceTicks(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]));
 });
 
 describe('safeHref', () => {
   const at = 'http://127.0.0.1:8080';
-  it.each(['javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' java\nscript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 's3://bucket/a', '//evil.example', '/etc/passwd', 'http://', '', 'ftp://h/x', 'blob:http://x/y'])('refuses %j', (u) => expect(safeHref(u, at)).toBeNull());
-  it('keeps http and https, without credentials', () => expect(safeHref('https://user:pw@example.org/a b', at)).toBe('https://example.org/a%20b'));
+  it.each([
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    ' java\nscript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    's3://bucket/a',
+    '//evil.example',
+    '/etc/passwd',
+    'http://',
+    '',
+    'ftp://h/x',
+    'blob:http://x/y',
+  ])('refuses %j', (u) => expect(safeHref(u, at)).toBeNull());
+  it('keeps http and https, without credentials', () =>
+    expect(safeHref('https://user:pw@example.org/a b', at)).toBe('https://example.org/a%20b'));
   it('turns addresses of the own file server into own paths', () => {
     expect(safeHref('http://localhost:8081/vision/a.png', at)).toBe('/files/vision/a.png');
     expect(safeHref('http://127.0.0.1:8081/a%20b/c.png?x=1', at)).toBe('/files/a%20b/c.png?x=1');
     expect(safeHref('http://ml.example.org:9002/a.png', 'http://ml.example.org:9000')).toBe('/files/a.png');
     expect(safeHref('http://ml.example.org:9000/files/a.png', 'http://ml.example.org:9000')).toBe('/files/a.png');
   });
-  it('does not take a foreign host for its own', () => expect(safeHref('http://other.example:8081/a.png', at)).toBe('http://other.example:8081/a.png'));
+  it('does not take a foreign host for its own', () =>
+    expect(safeHref('http://other.example:8081/a.png', at)).toBe('http://other.example:8081/a.png'));
 });
 it('links repositories by https only', () => {
   expect(repositoryHref('git@github.com:acme/seg.git')).toBe('https://github.com/acme/seg');
@@ -57,11 +126,21 @@ it('goes back only to paths of its own', () => {
 describe('query box', () => {
   it('reads tokens and words', () => {
     const q = parseQuery('status:failed tag:a,b !tag:old resnet "x');
-    expect(q.tokens.map((t) => [t.key, t.values, t.not])).toEqual([['status', ['failed'], false], ['tag', ['a', 'b'], false], ['tag', ['old'], true]]);
+    expect(q.tokens.map((t) => [t.key, t.values, t.not])).toEqual([
+      ['status', ['failed'], false],
+      ['tag', ['a', 'b'], false],
+      ['tag', ['old'], true],
+    ]);
     expect(q.words).toBe('resnet "x');
   });
   it('makes filters of the API', () => {
-    expect(queryFilter(parseQuery('status:running,draft tag:a !tag:b user:me net(1)'), 'u1')).toEqual({ system_tags: ['-archived'], status: ['in_progress', 'created'], tags: ['a', '-b'], user: ['u1'], _any_: { pattern: 'net\\(1\\)', fields: ['name', 'id', 'comment'] } });
+    expect(queryFilter(parseQuery('status:running,draft tag:a !tag:b user:me net(1)'), 'u1')).toEqual({
+      system_tags: ['-archived'],
+      status: ['in_progress', 'created'],
+      tags: ['a', '-b'],
+      user: ['u1'],
+      _any_: { pattern: 'net\\(1\\)', fields: ['name', 'id', 'comment'] },
+    });
     expect(queryFilter(parseQuery('archived:yes'), null)).toEqual({ system_tags: ['archived'] });
     expect((queryFilter(parseQuery('!status:failed'), null)['status'] as string[]).includes('failed')).toBe(false);
   });
@@ -73,35 +152,100 @@ describe('query box', () => {
   });
 });
 it('keeps types of parameters', () => {
-  expect([badValue('bool', 'True'), badValue('bool', 'tru'), badValue('int', '12'), badValue('int', '1.5'), badValue('float', '1e-4'), badValue('float', 'x'), badValue('list', '[1, 2]'), badValue('list', '1, 2'), badValue('str', 'anything'), badValue('int', ''), badValue(undefined, 'x')])
-    .toEqual([null, 'True or False', null, 'A whole number', null, 'A number', null, 'A list: [1, 2]', null, null, null]);
+  expect([
+    badValue('bool', 'True'),
+    badValue('bool', 'tru'),
+    badValue('int', '12'),
+    badValue('int', '1.5'),
+    badValue('float', '1e-4'),
+    badValue('float', 'x'),
+    badValue('list', '[1, 2]'),
+    badValue('list', '1, 2'),
+    badValue('str', 'anything'),
+    badValue('int', ''),
+    badValue(undefined, 'x'),
+  ]).toEqual([null, 'True or False', null, 'A whole number', null, 'A number', null, 'A list: [1, 2]', null, null, null]);
 });
-it('writes cells that no spreadsheet runs', () => expect(['=cmd()', '+1', '-0.5', '@x', 'a,b', 'say "x"', '1e-4'].map(csvCell)).toEqual(["'=cmd()", '+1', '-0.5', "'@x", '"a,b"', '"say ""x"""', '1e-4']));
+it('writes cells that no spreadsheet runs', () =>
+  expect(['=cmd()', '+1', '-0.5', '@x', 'a,b', 'say "x"', '1e-4'].map(csvCell)).toEqual([
+    "'=cmd()",
+    '+1',
+    '-0.5',
+    "'@x",
+    '"a,b"',
+    '"say ""x"""',
+    '1e-4',
+  ]));
 it('splits a patch into files', () => {
   const f = splitDiff('diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1,2 @@\n-a\n+b\n+c\ndiff --git a/y b/y\n+z');
-  expect(f.map((x) => [x.name, x.add, x.del])).toEqual([['x.py', 2, 1], ['y', 1, 0]]);
+  expect(f.map((x) => [x.name, x.add, x.del])).toEqual([
+    ['x.py', 2, 1],
+    ['y', 1, 0],
+  ]);
 });
 it('matches metrics by words and stars', () => {
   const m = (f: string) => matches({ metric: 'loss', variant: 'train' }, f);
-  expect([m(''), m('lo'), m('loss*'), m('*train'), m('acc'), m('acc, tr'), m('t*n'), m('x*')]).toEqual([true, true, true, true, false, true, true, false]);
+  expect([m(''), m('lo'), m('loss*'), m('*train'), m('acc'), m('acc, tr'), m('t*n'), m('x*')]).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+    true,
+    true,
+    false,
+  ]);
 });
 
 describe('task words', () => {
   const t = (p: Partial<Task>): Task => ({ id: 'x', ...p });
-  it('says states', () => expect([statusOf(t({ status: 'created' })), statusOf(t({ status: 'in_progress', status_message: 'stopping' })), statusOf(t({ status: 'closed' })), statusOf(t({ status: 'stopped' })), statusOf(t({}))]).toEqual(['draft', 'stopping', 'completed', 'aborted', 'unknown']));
+  it('says states', () =>
+    expect([
+      statusOf(t({ status: 'created' })),
+      statusOf(t({ status: 'in_progress', status_message: 'stopping' })),
+      statusOf(t({ status: 'closed' })),
+      statusOf(t({ status: 'stopped' })),
+      statusOf(t({})),
+    ]).toEqual(['draft', 'stopping', 'completed', 'aborted', 'unknown']));
   it('gives the reason only where it says more', () => {
     expect(reasonOf(t({ status: 'failed', status_message: 'CUDA out of memory', status_reason: 'exit 1' }))).toBe('CUDA out of memory');
     expect(reasonOf(t({ status: 'completed', status_message: 'anything' }))).toBe('');
     expect(reasonOf(t({ status: 'queued', execution: { queue: { id: 'q', name: 'gpu' } } }))).toBe('in gpu');
   });
   it('takes the telling part of the why', () => {
-    expect([whyWords("failed: exit code 1 (KeyError: 'x')"), whyWords('failed: worker execution exit code 1 (Changed by stoker agent vm:0)'), whyWords('stopped: by mara'), whyWords('plain'), whyWords(undefined)]).toEqual(["KeyError: 'x'", 'worker execution exit code 1', 'by mara', 'plain', '']);
+    expect([
+      whyWords("failed: exit code 1 (KeyError: 'x')"),
+      whyWords('failed: worker execution exit code 1 (Changed by stoker agent vm:0)'),
+      whyWords('stopped: by mara'),
+      whyWords('plain'),
+      whyWords(undefined),
+    ]).toEqual(["KeyError: 'x'", 'worker execution exit code 1', 'by mara', 'plain', '']);
   });
   it('reads progress, metrics and parameters', () => {
-    expect([progressOf(t({ runtime: { progress: '62' } })), progressOf(t({})), progressOf(t({ runtime: { progress: 140 } }))]).toEqual([62, null, 100]);
-    const m = metricsOf(t({ last_metrics: { a: { b: { metric: 'loss', variant: 'val', value: 'NaN', min_value: 1, max_value: 2 }, c: { metric: ':monitor:gpu', variant: 'x', value: 1 } } } }));
+    expect([progressOf(t({ runtime: { progress: '62' } })), progressOf(t({})), progressOf(t({ runtime: { progress: 140 } }))]).toEqual([
+      62,
+      null,
+      100,
+    ]);
+    const m = metricsOf(
+      t({
+        last_metrics: {
+          a: {
+            b: { metric: 'loss', variant: 'val', value: 'NaN', min_value: 1, max_value: 2 },
+            c: { metric: ':monitor:gpu', variant: 'x', value: 1 },
+          },
+        },
+      }),
+    );
     expect(m.map((x) => [x.key, x.hash, x.value])).toEqual([['loss/val', 'a.b', NaN]]);
-    expect([...paramsOf(t({ hyperparams: { General: { lr: { value: '1' } }, aug: { mix: { value: 'True' } }, properties: { p: { value: 'x' } } } }))]).toEqual([['lr', '1'], ['aug/mix', 'True']]);
+    expect([
+      ...paramsOf(
+        t({ hyperparams: { General: { lr: { value: '1' } }, aug: { mix: { value: 'True' } }, properties: { p: { value: 'x' } } } }),
+      ),
+    ]).toEqual([
+      ['lr', '1'],
+      ['aug/mix', 'True'],
+    ]);
     expect([betterIs('val/loss'), betterIs('val/mIoU')]).toEqual(['min', 'max']);
   });
   it('refuses what a state does not allow, with the reason', () => {
@@ -113,18 +257,76 @@ describe('task words', () => {
 });
 
 describe('parseFigure', () => {
-  it('reads a heat map with class names', () => expect(parseFigure(JSON.stringify({ data: [{ type: 'heatmap', x: ['a', 'b'], y: ['c'], z: [[1, 'NaN']] }], layout: { title: { text: 'CM<br>x' }, xaxis: { title: 'pred' } } }), 'n')).toMatchObject({ kind: 'heat', title: 'CM x', x: ['a', 'b'], y: ['c'], z: [[1, null]], xTitle: 'pred' }));
-  it('reads packed arrays', () => expect(parseFigure(JSON.stringify({ data: [{ type: 'scatter', mode: 'lines', y: { dtype: 'f8', bdata: Buffer.from(new Float64Array([1, 2]).buffer).toString('base64') } }], layout: {} }), 'n')).toMatchObject({ kind: 'xy', traces: [{ mode: 'line', x: [0, 1], y: [1, 2] }] }));
-  it('reads a table by columns', () => expect(parseFigure(JSON.stringify({ data: [{ type: 'table', header: { values: ['k', 'v'] }, cells: { values: [['a', 'b'], [1, 2]] } }] }), 'n')).toMatchObject({ kind: 'table', head: ['k', 'v'], rows: [['a', '1'], ['b', '2']] }));
+  it('reads a heat map with class names', () =>
+    expect(
+      parseFigure(
+        JSON.stringify({
+          data: [{ type: 'heatmap', x: ['a', 'b'], y: ['c'], z: [[1, 'NaN']] }],
+          layout: { title: { text: 'CM<br>x' }, xaxis: { title: 'pred' } },
+        }),
+        'n',
+      ),
+    ).toMatchObject({ kind: 'heat', title: 'CM x', x: ['a', 'b'], y: ['c'], z: [[1, null]], xTitle: 'pred' }));
+  it('reads packed arrays', () =>
+    expect(
+      parseFigure(
+        JSON.stringify({
+          data: [
+            { type: 'scatter', mode: 'lines', y: { dtype: 'f8', bdata: Buffer.from(new Float64Array([1, 2]).buffer).toString('base64') } },
+          ],
+          layout: {},
+        }),
+        'n',
+      ),
+    ).toMatchObject({ kind: 'xy', traces: [{ mode: 'line', x: [0, 1], y: [1, 2] }] }));
+  it('reads a table by columns', () =>
+    expect(
+      parseFigure(
+        JSON.stringify({
+          data: [
+            {
+              type: 'table',
+              header: { values: ['k', 'v'] },
+              cells: {
+                values: [
+                  ['a', 'b'],
+                  [1, 2],
+                ],
+              },
+            },
+          ],
+        }),
+        'n',
+      ),
+    ).toMatchObject({
+      kind: 'table',
+      head: ['k', 'v'],
+      rows: [
+        ['a', '1'],
+        ['b', '2'],
+      ],
+    }));
   it('never throws, and says why it cannot draw', () => {
-    for (const bad of [undefined, '', '{', '[]', '{"data":7}', '{"data":[{"type":"surface"}]}', '{"data":[{"type":"heatmap","z":[]}]}']) expect(parseFigure(bad, 'n')).toMatchObject({ kind: 'other' });
+    for (const bad of [undefined, '', '{', '[]', '{"data":7}', '{"data":[{"type":"surface"}]}', '{"data":[{"type":"heatmap","z":[]}]}'])
+      expect(parseFigure(bad, 'n')).toMatchObject({ kind: 'other' });
   });
-  it('keeps markup out of titles', () => expect(parseFigure('{"data":[{"y":[1]}],"layout":{"title":"<img src=x onerror=alert(1)>hi"}}', 'n').title).toBe('hi'));
+  it('keeps markup out of titles', () =>
+    expect(parseFigure('{"data":[{"y":[1]}],"layout":{"title":"<img src=x onerror=alert(1)>hi"}}', 'n').title).toBe('hi'));
 });
 describe('stages', () => {
   const part = (name: string, started: number, ended: number | null) => ({ name, started, ended, ok: true, detail: '' });
   it('lets running begin where the stages inside it end', () => {
-    expect(inOrder([part('fetch', 10, 11), part('environment', 11, 20), part('queued', 0, 10), part('running', 10, null)]).map((p) => [p.name, p.started])).toEqual([['queued', 0], ['fetch', 10], ['environment', 11], ['running', 20]]);
+    expect(
+      inOrder([part('fetch', 10, 11), part('environment', 11, 20), part('queued', 0, 10), part('running', 10, null)]).map((p) => [
+        p.name,
+        p.started,
+      ]),
+    ).toEqual([
+      ['queued', 0],
+      ['fetch', 10],
+      ['environment', 11],
+      ['running', 20],
+    ]);
     expect(inOrder([part('running', 5, 9)]).map((p) => p.started)).toEqual([5]);
   });
 });

@@ -8,10 +8,19 @@ const E = '\u001b[';
 describe('parseAnsi', () => {
   it('leaves plain text alone', () => expect(parseAnsi('hello <b>')).toEqual([{ text: 'hello <b>', cls: '' }]));
   it('maps colours, bold and dim to classes', () => {
-    expect(parseAnsi(`${E}31;1mERR${E}0m ok`)).toEqual([{ text: 'ERR', cls: 'a-r a-bold' }, { text: ' ok', cls: '' }]);
-    expect(parseAnsi(`${E}2mfaint${E}22m on`)).toEqual([{ text: 'faint', cls: 'a-d' }, { text: ' on', cls: '' }]);
+    expect(parseAnsi(`${E}31;1mERR${E}0m ok`)).toEqual([
+      { text: 'ERR', cls: 'a-r a-bold' },
+      { text: ' ok', cls: '' },
+    ]);
+    expect(parseAnsi(`${E}2mfaint${E}22m on`)).toEqual([
+      { text: 'faint', cls: 'a-d' },
+      { text: ' on', cls: '' },
+    ]);
     expect(parseAnsi(`${E}4;36mlink`)).toEqual([{ text: 'link', cls: 'a-c a-u' }]);
-    expect(parseAnsi(`${E}91mbright${E}39m plain`)).toEqual([{ text: 'bright', cls: 'a-r' }, { text: ' plain', cls: '' }]);
+    expect(parseAnsi(`${E}91mbright${E}39m plain`)).toEqual([
+      { text: 'bright', cls: 'a-r' },
+      { text: ' plain', cls: '' },
+    ]);
   });
   it('brings 256 and true colours to the nearest class', () => {
     expect(parseAnsi(`${E}38;5;196mx`)[0]?.cls).toBe('a-r');
@@ -39,7 +48,9 @@ describe('parseAnsi', () => {
 
 const line = (n: number, text: string): LogLine => ({ n, t: n, level: 'info', text });
 describe('foldLog', () => {
-  const bars = [0, 10, 55, 100].map((p, i) => line(i + 1, `eval: ${String(p).padStart(3)}%|${'█'.repeat(p / 10)}   | ${p}/100 [00:01<00:02, 9.3it/s]`));
+  const bars = [0, 10, 55, 100].map((p, i) =>
+    line(i + 1, `eval: ${String(p).padStart(3)}%|${'█'.repeat(p / 10)}   | ${p}/100 [00:01<00:02, 9.3it/s]`),
+  );
   it('reads a progress bar', () => {
     expect(parseProgress('epoch 3:  62%|██████▏   | 527/850 [00:57<00:35]')).toMatchObject({ before: 'epoch 3:', pct: 62 });
     expect(parseProgress('100%|██████████| 10/10')).toMatchObject({ before: '', pct: 100 });
@@ -48,16 +59,23 @@ describe('foldLog', () => {
   });
   it('folds a bar to its last state and says how many went', () => {
     const rows = foldLog([...bars, line(5, 'next')], true);
-    expect(rows.map((r) => [r.line.n, r.folded, r.progress?.pct ?? null])).toEqual([[1, 3, 100], [5, 0, null]]);
+    expect(rows.map((r) => [r.line.n, r.folded, r.progress?.pct ?? null])).toEqual([
+      [1, 3, 100],
+      [5, 0, null],
+    ]);
     expect(foldLog(bars, false)).toHaveLength(4);
   });
-  it('does not fold a bar that starts anew', () => expect(foldLog([...bars, ...bars.map((b) => ({ ...b, n: b.n + 10 }))], true)).toHaveLength(2));
+  it('does not fold a bar that starts anew', () =>
+    expect(foldLog([...bars, ...bars.map((b) => ({ ...b, n: b.n + 10 }))], true)).toHaveLength(2));
   it('marks errors, warnings and whole tracebacks', () => {
     expect(markOf('error', 'x')).toBe('error');
     expect(markOf('info', 'RuntimeError: CUDA out of memory')).toBe('error');
     expect(markOf('info', 'UserWarning: slow')).toBe('warn');
     expect(markOf('info', 'mean error 0.1')).toBe('');
-    const rows = foldLog(['Traceback (most recent call last):', '  File "a.py", line 1, in f', '    f()', "KeyError: 'x'", 'after'].map((t, i) => line(i, t)), true);
+    const rows = foldLog(
+      ['Traceback (most recent call last):', '  File "a.py", line 1, in f', '    f()', "KeyError: 'x'", 'after'].map((t, i) => line(i, t)),
+      true,
+    );
     expect(rows.map((r) => r.mark)).toEqual(['trace', 'trace', 'trace', 'error', '']);
   });
 });
@@ -66,5 +84,9 @@ it('cuts spans at search hits, also over span ends', () => {
   const out = markHits(spans, 'MIOU');
   expect(out.filter((s) => s.hit).map((s) => s.text)).toEqual(['mIoU', 'miou']);
   expect(out.map((s) => s.text).join('')).toBe('val mIoU 0.8 miou');
-  expect(markHits(parseAnsi(`ab${E}31mcd`), 'bc').filter((s) => s.hit).map((s) => s.text)).toEqual(['b', 'c']);
+  expect(
+    markHits(parseAnsi(`ab${E}31mcd`), 'bc')
+      .filter((s) => s.hit)
+      .map((s) => s.text),
+  ).toEqual(['b', 'c']);
 });

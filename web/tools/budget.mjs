@@ -7,7 +7,9 @@ const out = process.argv[2];
 const weigh = (names) => names.reduce((n, f) => n + gzipSync(readFileSync(join(out, f)), { level: 9 }).length, 0);
 const html = readFileSync(join(out, 'index.html'), 'utf8');
 const first = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map((m) => m[1]);
-const lazy = readdirSync(join(out, 'assets')).map((f) => `assets/${f}`).filter((f) => f.endsWith('.js') && !first.includes(f));
+const lazy = readdirSync(join(out, 'assets'))
+  .map((f) => `assets/${f}`)
+  .filter((f) => f.endsWith('.js') && !first.includes(f));
 const ROWS = [
   ['first load, scripts', weigh(first.filter((f) => f.endsWith('.js'))), 250_000],
   ['first load, styles', weigh(first.filter((f) => f.endsWith('.css'))), 30_000],

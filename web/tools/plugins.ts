@@ -33,8 +33,14 @@ export function themeStarter(): Plugin {
   let dev = false;
   return {
     name: 'theme-starter',
-    configResolved: (c) => { dev = c.command === 'serve'; },
-    generateBundle() { this.emitFile({ type: 'asset', fileName: name, source }); },
-    transformIndexHtml: () => [{ tag: 'script', attrs: { src: dev ? '/src/theme-start.js' : `/${name}` }, injectTo: 'head-prepend' as const }],
+    configResolved: (c) => {
+      dev = c.command === 'serve';
+    },
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: name, source });
+    },
+    transformIndexHtml: () => [
+      { tag: 'script', attrs: { src: dev ? '/src/theme-start.js' : `/${name}` }, injectTo: 'head-prepend' as const },
+    ],
   };
 }

@@ -1,70 +1,99 @@
 // Edit a draft, clone with another value, enqueue, see it wait, take it out, reset, publish, delete: each seen by the API too.
 export default async (t) => {
   const page = await t.open();
-  const get = async (id) => (await t.call('tasks.get_all_ex', { id: [id] })).tasks[0];
-  await page.goto(t.task('draft', 'config'));
-  const lr = page.getByLabel('Value of lr');
+  const get = async (id) =>
+    (await t.call("tasks.get_all_ex", { id: [id] })).tasks[0];
+  await page.goto(t.task("draft", "config"));
+  const lr = page.getByLabel("Value of lr");
   await lr.waitFor();
-  await page.getByLabel('Value of amp').fill('tru');
-  await page.getByText('True or False, as the script declares bool').waitFor();
-  await page.keyboard.press('Escape');
-  await lr.fill('0.25');
-  await lr.press('Enter');
-  await page.getByText('lr saved').waitFor();
-  t.equal((await get(t.facts.ids.draft)).hyperparams.General.lr.value, '0.25', 'lr after the edit');
-  await page.goto(t.task('published', 'config'));
-  await page.getByText('Read only').waitFor();
-  t.equal(await page.getByLabel('Value of lr').count(), 0, 'edit fields of a published task');
+  await page.getByLabel("Value of amp").fill("tru");
+  await page.getByText("True or False, as the script declares bool").waitFor();
+  await page.keyboard.press("Escape");
+  await lr.fill("0.25");
+  await lr.press("Enter");
+  await page.getByText("lr saved").waitFor();
+  t.equal(
+    (await get(t.facts.ids.draft)).hyperparams.General.lr.value,
+    "0.25",
+    "lr after the edit",
+  );
+  await page.goto(t.task("published", "config"));
+  await page.getByText("Read only").waitFor();
+  t.equal(
+    await page.getByLabel("Value of lr").count(),
+    0,
+    "edit fields of a published task",
+  );
 
-  await page.goto(t.task('good'));
-  await page.getByRole('button', { name: 'Clone' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Name').fill('cloned here');
-  await dialog.getByLabel(/General\/lr/).fill('0.5');
-  await dialog.getByText('1 changed').waitFor();
-  await dialog.getByText('Enqueue at once').click();
-  await dialog.getByLabel('Queue', { exact: true }).selectOption({ label: 'nightly' });
-  await dialog.getByText('No worker listens').waitFor();
-  await dialog.getByRole('button', { name: 'Clone and enqueue' }).click();
-  await page.getByRole('heading', { name: 'cloned here' }).waitFor();
-  await page.getByText('Queued', { exact: true }).first().waitFor();
-  const id = page.url().split('/').pop();
+  await page.goto(t.task("good"));
+  await page.getByRole("button", { name: "Clone" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("cloned here");
+  await dialog.getByLabel(/General\/lr/).fill("0.5");
+  await dialog.getByText("1 changed").waitFor();
+  await dialog.getByText("Enqueue at once").click();
+  await dialog
+    .getByLabel("Queue", { exact: true })
+    .selectOption({ label: "nightly" });
+  await dialog.getByText("No worker listens").waitFor();
+  await dialog.getByRole("button", { name: "Clone and enqueue" }).click();
+  await page.getByRole("heading", { name: "cloned here" }).waitFor();
+  await page.getByText("Queued", { exact: true }).first().waitFor();
+  const id = page.url().split("/").pop();
   const made = await get(id);
-  t.equal([made.status, made.hyperparams.General.lr.value, made.hyperparams.General.lr.type, made.hyperparams.General.epochs.value], ['queued', '0.5', 'float', '20'], 'the clone');
+  t.equal(
+    [
+      made.status,
+      made.hyperparams.General.lr.value,
+      made.hyperparams.General.lr.type,
+      made.hyperparams.General.epochs.value,
+    ],
+    ["queued", "0.5", "float", "20"],
+    "the clone",
+  );
 
   await page.goto(`${t.facts.web}/queues`);
-  await page.getByRole('link', { name: /nightly/ }).click();
-  await page.getByRole('link', { name: 'cloned here' }).waitFor();
-  await page.getByText('no worker listens to this queue').waitFor();
-  await page.getByRole('button', { name: 'Dequeue' }).click();
-  await page.getByText('Nothing waits here').waitFor();
-  t.equal((await get(id)).status, 'created', 'after dequeue');
-  await page.getByRole('button', { name: 'New queue' }).click();
-  await page.getByRole('dialog').getByLabel('Name').fill('made here');
-  await page.getByRole('dialog').getByRole('button', { name: 'Make' }).click();
-  await page.getByRole('heading', { name: 'made here' }).waitFor();
+  await page.getByRole("link", { name: /nightly/ }).click();
+  await page.getByRole("link", { name: "cloned here" }).waitFor();
+  await page.getByText("no worker listens to this queue").waitFor();
+  await page.getByRole("button", { name: "Dequeue" }).click();
+  await page.getByText("Nothing waits here").waitFor();
+  t.equal((await get(id)).status, "created", "after dequeue");
+  await page.getByRole("button", { name: "New queue" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("made here");
+  await page.getByRole("dialog").getByRole("button", { name: "Make" }).click();
+  await page.getByRole("heading", { name: "made here" }).waitFor();
 
-  await t.call('tasks.started', { task: id });
-  await page.goto(t.task('good').replace(t.facts.ids.good, id));
-  await page.getByRole('button', { name: 'Abort' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Abort' }).click();
-  await page.getByText('Aborted', { exact: true }).first().waitFor();
-  const more = async (name) => { await page.getByRole('button', { name: 'More actions' }).click(); await page.getByRole('menuitem', { name }).click(); await page.getByRole('dialog').getByRole('button', { name }).click(); };
-  await more('Reset');
-  await page.getByText('Draft', { exact: true }).first().waitFor();
-  await t.call('tasks.started', { task: id });
-  await t.call('tasks.completed', { task: id });
-  await page.getByText('Completed', { exact: true }).first().waitFor();
-  await more('Publish');
-  await page.getByText('Published', { exact: true }).first().waitFor();
-  t.equal((await get(id)).status, 'published', 'after publish');
+  await t.call("tasks.started", { task: id });
+  await page.goto(t.task("good").replace(t.facts.ids.good, id));
+  await page.getByRole("button", { name: "Abort" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Abort" }).click();
+  await page.getByText("Aborted", { exact: true }).first().waitFor();
+  const more = async (name) => {
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name }).click();
+    await page.getByRole("dialog").getByRole("button", { name }).click();
+  };
+  await more("Reset");
+  await page.getByText("Draft", { exact: true }).first().waitFor();
+  await t.call("tasks.started", { task: id });
+  await t.call("tasks.completed", { task: id });
+  await page.getByText("Completed", { exact: true }).first().waitFor();
+  await more("Publish");
+  await page.getByText("Published", { exact: true }).first().waitFor();
+  t.equal((await get(id)).status, "published", "after publish");
 
-  await t.call('tasks.delete', { task: id, force: true });
+  await t.call("tasks.delete", { task: id, force: true });
 
-  const gone = (await t.call('tasks.clone', { task: t.facts.ids.good, new_task_name: 'to be deleted' })).id;
-  await page.goto(t.task('good').replace(t.facts.ids.good, gone));
-  await page.getByRole('heading', { name: 'to be deleted' }).waitFor();
-  await more('Delete');
+  const gone = (
+    await t.call("tasks.clone", {
+      task: t.facts.ids.good,
+      new_task_name: "to be deleted",
+    })
+  ).id;
+  await page.goto(t.task("good").replace(t.facts.ids.good, gone));
+  await page.getByRole("heading", { name: "to be deleted" }).waitFor();
+  await more("Delete");
   await page.waitForURL(/\/tasks$/);
-  t.equal(await get(gone), undefined, 'the deleted task');
+  t.equal(await get(gone), undefined, "the deleted task");
 };

@@ -1,44 +1,84 @@
 // The console: colours, hostile lines as text, folded bars, search, levels, and new lines that show up while following.
 export default async (t) => {
   const page = await t.open();
-  await page.goto(t.task('good', 'console'));
-  await page.getByRole('log').getByText('needle in the hay').waitFor();
-  await page.getByText('<script>window.hacked = 1</script><img src=x onerror=alert(1)>').waitFor();
-  t.check(await page.evaluate(() => window.hacked === undefined && document.querySelectorAll('.lines img, .lines script').length === 0), 'a log line became markup');
-  t.check(await page.getByText('right \ufffdto left').isVisible(), 'a bidi control is not made visible');
-  t.check(await page.getByText('2 updates folded').isVisible(), 'the progress bar is not folded');
-  t.check(await page.locator('.lines .a-g').first().isVisible(), 'ANSI colours are not drawn');
-  t.check(await page.getByText('207 lines').isVisible(), `the number of lines is not shown: ${await page.locator('.ctool').innerText()}`);
+  await page.goto(t.task("good", "console"));
+  await page.getByRole("log").getByText("needle in the hay").waitFor();
+  await page
+    .getByText("<script>window.hacked = 1</script><img src=x onerror=alert(1)>")
+    .waitFor();
+  t.check(
+    await page.evaluate(
+      () =>
+        window.hacked === undefined &&
+        document.querySelectorAll(".lines img, .lines script").length === 0,
+    ),
+    "a log line became markup",
+  );
+  t.check(
+    await page.getByText("right \ufffdto left").isVisible(),
+    "a bidi control is not made visible",
+  );
+  t.check(
+    await page.getByText("2 updates folded").isVisible(),
+    "the progress bar is not folded",
+  );
+  t.check(
+    await page.locator(".lines .a-g").first().isVisible(),
+    "ANSI colours are not drawn",
+  );
+  t.check(
+    await page.getByText("207 lines").isVisible(),
+    `the number of lines is not shown: ${await page.locator(".ctool").innerText()}`,
+  );
 
-  await page.keyboard.press('/');
-  await page.keyboard.type('needle');
-  await page.getByText('1 hit', { exact: true }).waitFor();
-  await page.keyboard.press('Enter');
-  await page.locator('mark.cur').waitFor();
-  await page.keyboard.press('Escape');
-  await page.getByText('Warnings 1').click();
-  t.equal(await page.locator('.ln').count(), 1, 'lines at level Warnings');
-  await page.goto(t.task('failed', 'console'));
-  await page.locator('.ln.error').getByText("KeyError: 'mask_path'").waitFor();
-  t.check(await page.locator('.ln.trace').count() >= 2, 'the traceback is not marked');
+  await page.keyboard.press("/");
+  await page.keyboard.type("needle");
+  await page.getByText("1 hit", { exact: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("mark.cur").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByText("Warnings 1").click();
+  t.equal(await page.locator(".ln").count(), 1, "lines at level Warnings");
+  await page.goto(t.task("failed", "console"));
+  await page.locator(".ln.error").getByText("KeyError: 'mask_path'").waitFor();
+  t.check(
+    (await page.locator(".ln.trace").count()) >= 2,
+    "the traceback is not marked",
+  );
 
-  await page.goto(`${t.task('good', 'console')}#L5`);
-  await page.locator('.ln.marked').waitFor();
-  t.equal((await page.locator('.ln.marked .no').innerText()).trim(), '5', 'line of the address');
+  await page.goto(`${t.task("good", "console")}#L5`);
+  await page.locator(".ln.marked").waitFor();
+  t.equal(
+    (await page.locator(".ln.marked .no").innerText()).trim(),
+    "5",
+    "line of the address",
+  );
 
   // Follow: a line written now is seen soon; scrolled up, it is only counted.
-  await page.goto(t.task('running', 'console'));
-  await page.getByText('line 49').waitFor();
-  const write = (msg) => t.call('events.add_batch', [{ type: 'log', task: t.facts.ids.running, timestamp: Date.now(), level: 'info', worker: 'w0', msg }]);
-  await write('hello follower');
-  await page.getByText('hello follower').waitFor();
+  await page.goto(t.task("running", "console"));
+  await page.getByText("line 49").waitFor();
+  const write = (msg) =>
+    t.call("events.add_batch", [
+      {
+        type: "log",
+        task: t.facts.ids.running,
+        timestamp: Date.now(),
+        level: "info",
+        worker: "w0",
+        msg,
+      },
+    ]);
+  await write("hello follower");
+  await page.getByText("hello follower").waitFor();
   for (let i = 0; i < 60; i++) await write(`more ${i}`);
-  await page.getByText('more 59').waitFor();
-  await page.getByRole('log').hover();
+  await page.getByText("more 59").waitFor();
+  await page.getByRole("log").hover();
   await page.mouse.wheel(0, -600);
-  await page.waitForFunction(() => !document.querySelector('input[role=switch]')?.checked);
-  await write('while away');
-  await page.getByRole('button', { name: /Jump to live/ }).waitFor();
-  await page.getByRole('button', { name: /Jump to live/ }).click();
-  await page.getByText('while away').waitFor();
+  await page.waitForFunction(
+    () => !document.querySelector("input[role=switch]")?.checked,
+  );
+  await write("while away");
+  await page.getByRole("button", { name: /Jump to live/ }).waitFor();
+  await page.getByRole("button", { name: /Jump to live/ }).click();
+  await page.getByText("while away").waitFor();
 };

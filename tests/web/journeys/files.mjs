@@ -1,25 +1,49 @@
 // Plots, images and artifacts: drawn or downloadable through our own origin; addresses that could harm are only text.
 export default async (t) => {
   const page = await t.open();
-  await page.goto(t.task('good', 'plots'));
-  await page.getByRole('article', { name: 'Confusion matrix' }).waitFor();
-  t.equal(await page.getByRole('row', { name: /rider/ }).first().getByRole('cell').allInnerTexts(), ['1', '2', '97'], 'row of the confusion matrix');
+  await page.goto(t.task("good", "plots"));
+  await page.getByRole("article", { name: "Confusion matrix" }).waitFor();
+  t.equal(
+    await page
+      .getByRole("row", { name: /rider/ })
+      .first()
+      .getByRole("cell")
+      .allInnerTexts(),
+    ["1", "2", "97"],
+    "row of the confusion matrix",
+  );
 
-  await page.goto(t.task('good', 'images'));
-  const image = page.getByRole('button', { name: /Open samples\/first/ });
+  await page.goto(t.task("good", "images"));
+  const image = page.getByRole("button", { name: /Open samples\/first/ });
   await image.waitFor();
-  await page.waitForFunction(() => document.querySelector('.shot img')?.naturalWidth > 0);
-  t.check((await image.locator('img').getAttribute('src')).startsWith('/files/'), 'the image does not come from our origin');
+  await page.waitForFunction(
+    () => document.querySelector(".shot img")?.naturalWidth > 0,
+  );
+  t.check(
+    (await image.locator("img").getAttribute("src")).startsWith("/files/"),
+    "the image does not come from our origin",
+  );
   await image.click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Next image' }).waitFor();
-  await page.keyboard.press('Escape');
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: "Next image" })
+    .waitFor();
+  await page.keyboard.press("Escape");
 
-  await page.goto(t.task('good', 'artifacts'));
-  await page.getByRole('button', { name: 'table' }).click();
-  await page.getByText('a,b').waitFor();
-  const saved = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'Download table' }).click();
-  t.check((await (await saved).failure()) === null, 'the download failed');
-  t.equal(await page.getByRole('link', { name: 'Download remote' }).count(), 0, 'links to s3 addresses');
-  t.equal(await page.locator('a[href^="javascript"]').count(), 0, 'links that run script');
+  await page.goto(t.task("good", "artifacts"));
+  await page.getByRole("button", { name: "table" }).click();
+  await page.getByText("a,b").waitFor();
+  const saved = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download table" }).click();
+  t.check((await (await saved).failure()) === null, "the download failed");
+  t.equal(
+    await page.getByRole("link", { name: "Download remote" }).count(),
+    0,
+    "links to s3 addresses",
+  );
+  t.equal(
+    await page.locator('a[href^="javascript"]').count(),
+    0,
+    "links that run script",
+  );
 };

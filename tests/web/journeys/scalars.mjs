@@ -1,34 +1,60 @@
 // Scalars: the spike survives sampling, NaN is a gap with a count, both in the chart's words and in the table.
 export default async (t) => {
   const page = await t.open();
-  await page.goto(t.task('good', 'scalars'));
-  await page.locator('.uplot').first().waitFor();
-  const loss = page.getByRole('article', { name: /^loss:/ });
-  t.check(/2,\d\d\d points/.test(await loss.locator('footer').innerText()), `foot note: ${await loss.locator('footer').innerText()}`);
-  const grad = page.getByRole('article', { name: /^optim\/grad_norm:/ });
-  t.check((await grad.locator('footer').innerText()).includes('20 NaN'), `NaN are not counted: ${await grad.locator('footer').innerText()}`);
+  await page.goto(t.task("good", "scalars"));
+  await page.locator(".uplot").first().waitFor();
+  const loss = page.getByRole("article", { name: /^loss:/ });
+  t.check(
+    /2,\d\d\d points/.test(await loss.locator("footer").innerText()),
+    `foot note: ${await loss.locator("footer").innerText()}`,
+  );
+  const grad = page.getByRole("article", { name: /^optim\/grad_norm:/ });
+  t.check(
+    (await grad.locator("footer").innerText()).includes("20 NaN"),
+    `NaN are not counted: ${await grad.locator("footer").innerText()}`,
+  );
 
-  const plot = await loss.locator('.u-over').boundingBox();
+  const plot = await loss.locator(".u-over").boundingBox();
   await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 60);
-  await loss.locator('.tip').waitFor();
-  t.check((await loss.locator('.tip').innerText()).includes('train'), 'the tip names no curve');
+  await loss.locator(".tip").waitFor();
+  t.check(
+    (await loss.locator(".tip").innerText()).includes("train"),
+    "the tip names no curve",
+  );
 
-  await page.getByRole('button', { name: 'Values as a table' }).click();
-  const cells = await page.getByRole('row', { name: /loss\/train/ }).getByRole('cell').allInnerTexts();
-  t.equal(cells[3], '9', 'the spike is the maximum');
-  t.equal(cells[4], '2,000', 'number of points');
-  t.equal((await page.getByRole('row', { name: /grad_norm/ }).getByRole('cell').allInnerTexts())[5], '20', 'NaN in the table');
-  await page.getByRole('button', { name: 'Charts' }).click();
+  await page.getByRole("button", { name: "Values as a table" }).click();
+  const cells = await page
+    .getByRole("row", { name: /loss\/train/ })
+    .getByRole("cell")
+    .allInnerTexts();
+  t.equal(cells[3], "9", "the spike is the maximum");
+  t.equal(cells[4], "2,000", "number of points");
+  t.equal(
+    (
+      await page
+        .getByRole("row", { name: /grad_norm/ })
+        .getByRole("cell")
+        .allInnerTexts()
+    )[5],
+    "20",
+    "NaN in the table",
+  );
+  await page.getByRole("button", { name: "Charts" }).click();
 
-  await page.getByLabel('Find metric').fill('loss*');
-  await grad.waitFor({ state: 'detached' });
-  t.check(page.url().includes('show=loss'), 'the filter is not in the address');
-  await page.getByRole('switch', { name: 'Log y' }).click();
-  await loss.getByText('log y').waitFor();
-  await page.getByText('Clock', { exact: true }).click();
+  await page.getByLabel("Find metric").fill("loss*");
+  await grad.waitFor({ state: "detached" });
+  t.check(page.url().includes("show=loss"), "the filter is not in the address");
+  await page.getByRole("switch", { name: "Log y" }).click();
+  await loss.getByText("log y").waitFor();
+  await page.getByText("Clock", { exact: true }).click();
   await loss.getByText(/means/).waitFor();
 
   // Does the canvas really hold the curve? Some pixels in the run's colour.
-  const painted = await loss.locator('canvas').evaluate((c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i] > 200) n++; return n; });
+  const painted = await loss.locator("canvas").evaluate((c) => {
+    const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+    let n = 0;
+    for (let i = 3; i < d.length; i += 4) if (d[i] > 200) n++;
+    return n;
+  });
   t.check(painted > 300, `the chart is empty: ${painted} pixels`);
 };

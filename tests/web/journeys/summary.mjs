@@ -1,33 +1,62 @@
 // The task page: why it failed, stages, key metrics, what the head offers in each state, the addresses an SDK prints.
 export default async (t) => {
   const page = await t.open();
-  await page.goto(t.task('failed'));
-  const why = page.getByRole('region', { name: 'Why' });
+  await page.goto(t.task("failed"));
+  const why = page.getByRole("region", { name: "Why" });
   await why.getByText("KeyError: 'mask_path'").waitFor();
-  await page.getByRole('region', { name: 'Stage timeline' }).waitFor();
-  await page.getByRole('button', { name: 'Clone' }).waitFor();
+  await page.getByRole("region", { name: "Stage timeline" }).waitFor();
+  await page.getByRole("button", { name: "Clone" }).waitFor();
 
-  await page.goto(t.task('good'));
-  await page.getByRole('article').filter({ hasText: 'loss/val' }).waitFor();
-  const good = await page.locator('.km').filter({ hasText: 'val/mIoU' }).innerText();
-  t.check(/0\.79\d\d/.test(good), `val/mIoU is not shown with its value: ${good}`);
-  t.check(await page.getByRole('link', { name: 'table', exact: true }).isVisible(), 'the artifact is not listed');
+  await page.goto(t.task("good"));
+  await page.getByRole("article").filter({ hasText: "loss/val" }).waitFor();
+  const good = await page
+    .locator(".km")
+    .filter({ hasText: "val/mIoU" })
+    .innerText();
+  t.check(
+    /0\.79\d\d/.test(good),
+    `val/mIoU is not shown with its value: ${good}`,
+  );
+  t.check(
+    await page.getByRole("link", { name: "table", exact: true }).isVisible(),
+    "the artifact is not listed",
+  );
 
-  for (const [address, tab] of [['output/log', 'console'], ['output/metrics/scalar', 'scalars'], ['info-output/metrics/plots', 'plots'], ['execution', 'execution'], ['hyper-params/hyper-param/General', 'config'], ['artifacts/output-model/x', 'artifacts']]) {
-    await page.goto(`${t.facts.web}/projects/${t.facts.project}/experiments/${t.facts.ids.good}/${address}`);
-    await page.waitForURL(t.task('good', tab));
+  for (const [address, tab] of [
+    ["output/log", "console"],
+    ["output/metrics/scalar", "scalars"],
+    ["info-output/metrics/plots", "plots"],
+    ["execution", "execution"],
+    ["hyper-params/hyper-param/General", "config"],
+    ["artifacts/output-model/x", "artifacts"],
+  ]) {
+    await page.goto(
+      `${t.facts.web}/projects/${t.facts.project}/experiments/${t.facts.ids.good}/${address}`,
+    );
+    await page.waitForURL(t.task("good", tab));
   }
-  await page.goto(`${t.facts.web}/projects/*/tasks/${t.facts.ids.good}/console`);
-  await page.waitForURL(t.task('good', 'console'));
-  await page.goto(`${t.facts.web}/projects/${t.facts.project}/tasks/${'0'.repeat(32)}`);
-  await page.getByText('There is no task with this id').waitFor();
+  await page.goto(
+    `${t.facts.web}/projects/*/tasks/${t.facts.ids.good}/console`,
+  );
+  await page.waitForURL(t.task("good", "console"));
+  await page.goto(
+    `${t.facts.web}/projects/${t.facts.project}/tasks/${"0".repeat(32)}`,
+  );
+  await page.getByText("There is no task with this id").waitFor();
 
   // Tabs by number keys; the execution tab shows code, packages and the patch.
-  await page.goto(t.task('good'));
-  await page.getByRole('heading', { name: 'segformer-good' }).waitFor();
-  await page.keyboard.press('2');
-  await page.waitForURL(t.task('good', 'execution'));
-  await page.getByText('torch==2.8.0').waitFor();
-  t.equal(await page.getByRole('link', { name: /acme\/seg/ }).getAttribute('href'), 'https://example.org/acme/seg', 'repository link');
-  t.check(await page.getByText('train.py').first().isVisible(), 'the script is not named');
+  await page.goto(t.task("good"));
+  await page.getByRole("heading", { name: "segformer-good" }).waitFor();
+  await page.keyboard.press("2");
+  await page.waitForURL(t.task("good", "execution"));
+  await page.getByText("torch==2.8.0").waitFor();
+  t.equal(
+    await page.getByRole("link", { name: /acme\/seg/ }).getAttribute("href"),
+    "https://example.org/acme/seg",
+    "repository link",
+  );
+  t.check(
+    await page.getByText("train.py").first().isVisible(),
+    "the script is not named",
+  );
 };

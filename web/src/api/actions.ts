@@ -5,7 +5,11 @@ import type { Task } from './types';
 import { isArchived, statusOf, type Status } from '../lib/task';
 
 export type ActionName = 'enqueue' | 'dequeue' | 'abort' | 'reset' | 'publish' | 'clone' | 'archive' | 'unarchive' | 'delete';
-interface Rule { label: string; from: Status[] | 'any'; why: string }
+interface Rule {
+  label: string;
+  from: Status[] | 'any';
+  why: string;
+}
 
 export const RULES: Record<ActionName, Rule> = {
   enqueue: { label: 'Enqueue', from: ['draft', 'aborted', 'failed'], why: 'Completed tasks must be reset or cloned first' },
@@ -16,7 +20,11 @@ export const RULES: Record<ActionName, Rule> = {
   clone: { label: 'Clone', from: 'any', why: '' },
   archive: { label: 'Archive', from: 'any', why: 'It is archived already' },
   unarchive: { label: 'Restore', from: 'any', why: 'It is not archived' },
-  delete: { label: 'Delete', from: ['draft', 'completed', 'failed', 'aborted'], why: 'Running, queued and published tasks cannot be deleted' },
+  delete: {
+    label: 'Delete',
+    from: ['draft', 'completed', 'failed', 'aborted'],
+    why: 'Running, queued and published tasks cannot be deleted',
+  },
 };
 
 /** null when the action fits this task, else the reason why it does not. */
@@ -30,7 +38,18 @@ export function refusal(name: ActionName, t: Task): string | null {
 
 /** After any change: the lists are fetched again, and the task itself unless it is gone. */
 export async function refresh(id: string | null): Promise<void> {
-  const keys: string[][] = [['tasks.get_all_ex'], ['tasks.by_id'], ['queues.get_all_ex'], ['projects.get_all_ex'], ...(id ? [['task', id], ['x_tasks.timeline', id]] : [])];
+  const keys: string[][] = [
+    ['tasks.get_all_ex'],
+    ['tasks.by_id'],
+    ['queues.get_all_ex'],
+    ['projects.get_all_ex'],
+    ...(id
+      ? [
+          ['task', id],
+          ['x_tasks.timeline', id],
+        ]
+      : []),
+  ];
   await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
 }
 
@@ -38,13 +57,27 @@ const BY = 'set in the web page';
 export async function act(name: Exclude<ActionName, 'clone' | 'enqueue'>, t: Task, opt: { clearAll?: boolean } = {}): Promise<void> {
   const base = { task: t.id, status_reason: BY };
   switch (name) {
-    case 'dequeue': await call('tasks.dequeue', base); break;
-    case 'abort': await call('tasks.stop', base); break;
-    case 'reset': await call('tasks.reset', { ...base, clear_all: opt.clearAll ?? false, delete_output_models: true, delete_external_artifacts: true }); break;
-    case 'publish': await call('tasks.publish', { ...base, publish_model: true }); break;
-    case 'archive': await call('tasks.archive', { tasks: [t.id] }); break;
-    case 'unarchive': await call('tasks.edit', { task: t.id, system_tags: (t.system_tags ?? []).filter((s) => s !== 'archived'), force: true }); break;
-    case 'delete': await call('tasks.delete', { task: t.id, force: true, delete_output_models: true, delete_external_artifacts: true }); break;
+    case 'dequeue':
+      await call('tasks.dequeue', base);
+      break;
+    case 'abort':
+      await call('tasks.stop', base);
+      break;
+    case 'reset':
+      await call('tasks.reset', { ...base, clear_all: opt.clearAll ?? false, delete_output_models: true, delete_external_artifacts: true });
+      break;
+    case 'publish':
+      await call('tasks.publish', { ...base, publish_model: true });
+      break;
+    case 'archive':
+      await call('tasks.archive', { tasks: [t.id] });
+      break;
+    case 'unarchive':
+      await call('tasks.edit', { task: t.id, system_tags: (t.system_tags ?? []).filter((s) => s !== 'archived'), force: true });
+      break;
+    case 'delete':
+      await call('tasks.delete', { task: t.id, force: true, delete_output_models: true, delete_external_artifacts: true });
+      break;
   }
   await refresh(name === 'delete' ? null : t.id);
 }
@@ -55,10 +88,17 @@ export async function enqueue(t: Pick<Task, 'id'>, queue: string): Promise<{ que
   return d;
 }
 
-export interface CloneWish { name: string; comment: string; params: Record<string, Record<string, { section: string; name: string; value: string; type?: string }>> | null }
+export interface CloneWish {
+  name: string;
+  comment: string;
+  params: Record<string, Record<string, { section: string; name: string; value: string; type?: string }>> | null;
+}
 export async function clone(t: Task, wish: CloneWish): Promise<string> {
   const d = await call('tasks.clone', {
-    task: t.id, new_task_name: wish.name, new_task_comment: wish.comment, new_task_parent: t.id,
+    task: t.id,
+    new_task_name: wish.name,
+    new_task_comment: wish.comment,
+    new_task_parent: t.id,
     ...(wish.params ? { new_task_hyperparams: wish.params } : {}),
   });
   await refresh(null);

@@ -4,16 +4,21 @@ import { ApiError, call } from './call';
 import type { Task } from './types';
 
 export function useModels(t: Task) {
-  const ids = [...(t.models?.input ?? []), ...(t.models?.output ?? [])].map((r) => (typeof r.model === 'string' ? r.model : r.model?.id)).filter((x): x is string => !!x);
+  const ids = [...(t.models?.input ?? []), ...(t.models?.output ?? [])]
+    .map((r) => (typeof r.model === 'string' ? r.model : r.model?.id))
+    .filter((x): x is string => !!x);
   return useQuery({
     queryKey: ['models', [...new Set(ids)].sort()],
     enabled: ids.length > 0,
     staleTime: 30_000,
     queryFn: async ({ signal }) => {
-      const all = await call('models.get_all_ex', { id: [...new Set(ids)] }, { signal }).then((d) => d.models, async (e: unknown) => {
-        if (!(e instanceof ApiError) || e.code !== 404) throw e;
-        return Promise.all([...new Set(ids)].map((model) => call('models.get_by_id', { model }, { signal }).then((d) => d.model)));
-      });
+      const all = await call('models.get_all_ex', { id: [...new Set(ids)] }, { signal }).then(
+        (d) => d.models,
+        async (e: unknown) => {
+          if (!(e instanceof ApiError) || e.code !== 404) throw e;
+          return Promise.all([...new Set(ids)].map((model) => call('models.get_by_id', { model }, { signal }).then((d) => d.model)));
+        },
+      );
       return new Map(all.map((m) => [m.id, m]));
     },
   });

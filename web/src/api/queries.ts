@@ -18,22 +18,62 @@ export const client = new QueryClient({
 });
 
 const LIST_FIELDS = [
-  'name', 'type', 'status', 'status_reason', 'status_message', 'status_changed', 'tags', 'system_tags', 'user.name', 'project.name', 'created', 'started', 'completed', 'last_update', 'active_duration',
-  'last_iteration', 'last_metrics', 'hyperparams', 'runtime.progress', 'execution.queue.name', 'comment', 'last_worker',
+  'name',
+  'type',
+  'status',
+  'status_reason',
+  'status_message',
+  'status_changed',
+  'tags',
+  'system_tags',
+  'user.name',
+  'project.name',
+  'created',
+  'started',
+  'completed',
+  'last_update',
+  'active_duration',
+  'last_iteration',
+  'last_metrics',
+  'hyperparams',
+  'runtime.progress',
+  'execution.queue.name',
+  'comment',
+  'last_worker',
 ];
 /** All of one task. Names of what it refers to come only when asked for by a dotted field. */
 const TASK_FIELDS = [
-  ...LIST_FIELDS, 'published', 'last_change', 'last_worker_report', 'parent.name', 'execution.artifacts', 'execution.docker_cmd', 'container', 'output.destination', 'models.input', 'models.output',
-  'script', 'configuration', 'runtime',
+  ...LIST_FIELDS,
+  'published',
+  'last_change',
+  'last_worker_report',
+  'parent.name',
+  'execution.artifacts',
+  'execution.docker_cmd',
+  'container',
+  'output.destination',
+  'models.input',
+  'models.output',
+  'script',
+  'configuration',
+  'runtime',
 ].filter((f) => f !== 'runtime.progress');
 export const PAGE = 100;
 
-export const useUser = () => useQuery({ queryKey: ['users.get_current_user'], queryFn: ({ signal }) => call('users.get_current_user', {}, { signal }).then((d) => d.user), staleTime: 300_000 });
+export const useUser = () =>
+  useQuery({
+    queryKey: ['users.get_current_user'],
+    queryFn: ({ signal }) => call('users.get_current_user', {}, { signal }).then((d) => d.user),
+    staleTime: 300_000,
+  });
 
 export function useProjects() {
   return useQuery<Project[]>({
     queryKey: ['projects.get_all_ex'],
-    queryFn: ({ signal }) => call('projects.get_all_ex', { include_stats: true, page: 0, page_size: 500, order_by: ['-last_update'] }, { signal }).then((d) => d.projects),
+    queryFn: ({ signal }) =>
+      call('projects.get_all_ex', { include_stats: true, page: 0, page_size: 500, order_by: ['-last_update'] }, { signal }).then(
+        (d) => d.projects,
+      ),
     refetchInterval: 10_000,
     placeholderData: keepPreviousData,
   });
@@ -50,7 +90,13 @@ export function useProject(id: string) {
 }
 
 export function useTasks(project: string, filter: Record<string, unknown>, order: string, live: boolean) {
-  const body = { ...filter, ...(project === '*' ? {} : { project: [project], include_subprojects: true }), order_by: [order], only_fields: LIST_FIELDS, page_size: PAGE };
+  const body = {
+    ...filter,
+    ...(project === '*' ? {} : { project: [project], include_subprojects: true }),
+    order_by: [order],
+    only_fields: LIST_FIELDS,
+    page_size: PAGE,
+  };
   return useInfiniteQuery({
     queryKey: ['tasks.get_all_ex', body],
     initialPageParam: 0,
@@ -66,11 +112,12 @@ export const activeStatus = (s: string | undefined): boolean => s === 'in_progre
 export function useTask(id: string) {
   return useQuery({
     queryKey: ['task', id],
-    queryFn: ({ signal }) => call('tasks.get_all_ex', { id: [id], search_hidden: true, only_fields: TASK_FIELDS }, { signal }).then((d) => {
-      const t = d.tasks[0];
-      if (!t) throw new ApiError('There is no task with this id', 404, 0, '', 'tasks.get_all_ex');
-      return t;
-    }),
+    queryFn: ({ signal }) =>
+      call('tasks.get_all_ex', { id: [id], search_hidden: true, only_fields: TASK_FIELDS }, { signal }).then((d) => {
+        const t = d.tasks[0];
+        if (!t) throw new ApiError('There is no task with this id', 404, 0, '', 'tasks.get_all_ex');
+        return t;
+      }),
     refetchInterval: (q) => (activeStatus(q.state.data?.status) ? 2_000 : 15_000),
   });
 }
@@ -80,11 +127,12 @@ export function useTimeline(id: string, status: string | undefined) {
   return useQuery<Timeline | null>({
     queryKey: ['x_tasks.timeline', id, status],
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => call('x_tasks.timeline', { task: id }, { signal }).catch((e: unknown) => {
-      // An older server has no such call: the page then draws what the task's own times say.
-      if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return null;
-      throw e;
-    }),
+    queryFn: ({ signal }) =>
+      call('x_tasks.timeline', { task: id }, { signal }).catch((e: unknown) => {
+        // An older server has no such call: the page then draws what the task's own times say.
+        if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return null;
+        throw e;
+      }),
     refetchInterval: activeStatus(status) ? 2_000 : false,
   });
 }
@@ -93,7 +141,8 @@ export function usePlots(task: string, status: string | undefined) {
   return useQuery<PlotEvent[]>({
     queryKey: ['events.get_task_plots', task, status],
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => call('events.get_task_plots', { task, iters: 1, no_scroll: true }, { signal, timeoutMs: 60_000 }).then((d) => d.plots),
+    queryFn: ({ signal }) =>
+      call('events.get_task_plots', { task, iters: 1, no_scroll: true }, { signal, timeoutMs: 60_000 }).then((d) => d.plots),
     refetchInterval: activeStatus(status) ? 10_000 : false,
   });
 }
@@ -101,14 +150,29 @@ export function usePlots(task: string, status: string | undefined) {
 export function useImages(task: string, iters: number, status: string | undefined) {
   return useQuery<ImageEvent[]>({
     queryKey: ['events.debug_images', task, iters, status],
-    queryFn: ({ signal }) => call('events.debug_images', { metrics: [{ task }], iters }, { signal }).then((d) => (d.metrics ?? []).flatMap((m) => m.iterations.flatMap((i) => i.events))),
+    queryFn: ({ signal }) =>
+      call('events.debug_images', { metrics: [{ task }], iters }, { signal }).then((d) =>
+        (d.metrics ?? []).flatMap((m) => m.iterations.flatMap((i) => i.events)),
+      ),
     refetchInterval: activeStatus(status) ? 10_000 : false,
     placeholderData: keepPreviousData,
   });
 }
 
-export const useQueues = () => useQuery<Queue[]>({ queryKey: ['queues.get_all_ex'], queryFn: ({ signal }) => call('queues.get_all_ex', { page: 0, page_size: 500, order_by: ['name'] }, { signal }).then((d) => d.queues), refetchInterval: 5_000, placeholderData: keepPreviousData });
-export const useWorkers = () => useQuery<Worker[]>({ queryKey: ['workers.get_all'], queryFn: ({ signal }) => call('workers.get_all', { last_seen: 3600 }, { signal }).then((d) => d.workers), refetchInterval: 5_000, placeholderData: keepPreviousData });
+export const useQueues = () =>
+  useQuery<Queue[]>({
+    queryKey: ['queues.get_all_ex'],
+    queryFn: ({ signal }) => call('queues.get_all_ex', { page: 0, page_size: 500, order_by: ['name'] }, { signal }).then((d) => d.queues),
+    refetchInterval: 5_000,
+    placeholderData: keepPreviousData,
+  });
+export const useWorkers = () =>
+  useQuery<Worker[]>({
+    queryKey: ['workers.get_all'],
+    queryFn: ({ signal }) => call('workers.get_all', { last_seen: 3600 }, { signal }).then((d) => d.workers),
+    refetchInterval: 5_000,
+    placeholderData: keepPreviousData,
+  });
 
 /** Tasks by id with few fields, for lists that hold only ids (queues, workers). */
 export function useTasksById(ids: string[]) {
@@ -116,7 +180,25 @@ export function useTasksById(ids: string[]) {
   return useQuery<Map<string, Task>>({
     queryKey: ['tasks.by_id', key],
     enabled: key.length > 0,
-    queryFn: ({ signal }) => call('tasks.get_all_ex', { id: key, only_fields: ['name', 'status', 'user.name', 'project.name', 'created', 'status_changed', 'runtime.progress', 'started', 'last_iteration'] }, { signal }).then((d) => new Map(d.tasks.map((t) => [t.id, t]))),
+    queryFn: ({ signal }) =>
+      call(
+        'tasks.get_all_ex',
+        {
+          id: key,
+          only_fields: [
+            'name',
+            'status',
+            'user.name',
+            'project.name',
+            'created',
+            'status_changed',
+            'runtime.progress',
+            'started',
+            'last_iteration',
+          ],
+        },
+        { signal },
+      ).then((d) => new Map(d.tasks.map((t) => [t.id, t]))),
     refetchInterval: 5_000,
     placeholderData: keepPreviousData,
   });
@@ -126,11 +208,22 @@ export function useTasksById(ids: string[]) {
 export function useLogTail(task: string, status: string | undefined, n: number) {
   return useQuery<LogLine[]>({
     queryKey: ['log-tail', task, status, n],
-    queryFn: ({ signal }) => call('x_events.log', { task, limit: n }, { signal }).then((d) => (d.lines ?? []).map((l) => ({ n: l.n, t: l.t, level: l.level ?? '', text: l.text })), async (e: unknown) => {
-      if (!(e instanceof ApiError) || e.code !== 404) throw e;
-      const d = await call('events.get_task_log', { task, batch_size: n, order: 'asc', navigate_earlier: true }, { signal });
-      return d.events.flatMap((v) => v.msg.replace(/\n$/, '').split('\n').map((text) => ({ n: 0, t: v.timestamp, level: v.level ?? '', text }))).slice(-n);
-    }),
+    queryFn: ({ signal }) =>
+      call('x_events.log', { task, limit: n }, { signal }).then(
+        (d) => (d.lines ?? []).map((l) => ({ n: l.n, t: l.t, level: l.level ?? '', text: l.text })),
+        async (e: unknown) => {
+          if (!(e instanceof ApiError) || e.code !== 404) throw e;
+          const d = await call('events.get_task_log', { task, batch_size: n, order: 'asc', navigate_earlier: true }, { signal });
+          return d.events
+            .flatMap((v) =>
+              v.msg
+                .replace(/\n$/, '')
+                .split('\n')
+                .map((text) => ({ n: 0, t: v.timestamp, level: v.level ?? '', text })),
+            )
+            .slice(-n);
+        },
+      ),
     refetchInterval: activeStatus(status) ? 3_000 : false,
     placeholderData: keepPreviousData,
   });

@@ -5,7 +5,10 @@ import { ApiError, call } from './call';
 import { activeStatus } from './queries';
 
 let own: boolean | null = null;
-export interface Scalars { curves: Curve[]; singles: Curve[] }
+export interface Scalars {
+  curves: Curve[];
+  singles: Curve[];
+}
 /** Single values are no curves. On a time axis they are told only by having one point. */
 function split(all: Curve[], byTime = false): Scalars {
   const single = (c: Curve): boolean => c.x[0] === SINGLE || (byTime && c.x.length === 1);
@@ -23,11 +26,20 @@ async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal
       own = false;
     }
   }
-  return split(fromHistogram(await call('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })), key === 'timestamp');
+  return split(
+    fromHistogram(await call('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })),
+    key === 'timestamp',
+  );
 }
 
 /** `status` is part of the key: when a run ends, its curves are read once more. */
 export function useScalars(task: string, key: 'iter' | 'timestamp', status: string | undefined) {
   const live = activeStatus(status);
-  return useQuery<Scalars>({ queryKey: ['scalars', task, key, status], queryFn: ({ signal }) => load(task, key, signal), refetchInterval: live ? 4_000 : false, staleTime: live ? 2_000 : 60_000, placeholderData: keepPreviousData });
+  return useQuery<Scalars>({
+    queryKey: ['scalars', task, key, status],
+    queryFn: ({ signal }) => load(task, key, signal),
+    refetchInterval: live ? 4_000 : false,
+    staleTime: live ? 2_000 : 60_000,
+    placeholderData: keepPreviousData,
+  });
 }

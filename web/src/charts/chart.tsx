@@ -10,21 +10,54 @@ import { align, nanMarks, positive, smooth, type Cell, type Curve } from './curv
 import './chart.css';
 
 export type XKind = 'iter' | 'time' | 'clock';
-export interface Line { curve: Curve; color: number; label: string }
-export interface ChartProps { lines: Line[]; log: boolean; band: boolean; weight: number; sync: string | null; x: XKind; t0?: number }
-interface Drawn { line: Line; mean: Cell[]; min: Cell[]; max: Cell[]; raw: Cell[] | null }
+export interface Line {
+  curve: Curve;
+  color: number;
+  label: string;
+}
+export interface ChartProps {
+  lines: Line[];
+  log: boolean;
+  band: boolean;
+  weight: number;
+  sync: string | null;
+  x: XKind;
+  t0?: number;
+}
+interface Drawn {
+  line: Line;
+  mean: Cell[];
+  min: Cell[];
+  max: Cell[];
+  raw: Cell[] | null;
+}
 
-const alpha = (hex: string, a: number): string => hex + Math.round(a * 255).toString(16).padStart(2, '0');
+const alpha = (hex: string, a: number): string =>
+  hex +
+  Math.round(a * 255)
+    .toString(16)
+    .padStart(2, '0');
 /** Steps of an axis in ms: whole seconds, minutes, hours, days. */
-const MS_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map((s) => s * 1000);
+const MS_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map(
+  (s) => s * 1000,
+);
 const FONT = "11px 'Inter Variable', sans-serif";
 
 function prepare(p: ChartProps): { x: number[]; drawn: Drawn[] } {
   const pos = (y: Array<number | null>): Array<number | null> => (p.log ? positive(y).y : y);
   // Elapsed time counts from the start, so that its ticks are round.
-  const parts = p.lines.map((l) => ({ x: p.x === 'time' ? l.curve.x.map((v) => v - (p.t0 ?? 0)) : l.curve.x, cols: [pos(smooth(l.curve.mean, p.weight)), pos(l.curve.min), pos(l.curve.max), pos(l.curve.mean)] }));
+  const parts = p.lines.map((l) => ({
+    x: p.x === 'time' ? l.curve.x.map((v) => v - (p.t0 ?? 0)) : l.curve.x,
+    cols: [pos(smooth(l.curve.mean, p.weight)), pos(l.curve.min), pos(l.curve.max), pos(l.curve.mean)],
+  }));
   const a = align(parts);
-  return { x: a.x, drawn: p.lines.map((line, i) => { const c = a.cols[i] ?? []; return { line, mean: c[0] ?? [], min: c[1] ?? [], max: c[2] ?? [], raw: p.weight > 0 ? (c[3] ?? []) : null }; }) };
+  return {
+    x: a.x,
+    drawn: p.lines.map((line, i) => {
+      const c = a.cols[i] ?? [];
+      return { line, mean: c[0] ?? [], min: c[1] ?? [], max: c[2] ?? [], raw: p.weight > 0 ? (c[3] ?? []) : null };
+    }),
+  };
 }
 
 /** Value of a curve at a shared x: its own bucket, else the last one before. */
@@ -33,14 +66,22 @@ function nearest(col: Cell[], i: number): number | null | undefined {
   return undefined;
 }
 
-function paintTip(el: HTMLElement, title: string, rows: Array<{ color: number; label: string; v: number | null; lo: number | null; hi: number | null }>): void {
+function paintTip(
+  el: HTMLElement,
+  title: string,
+  rows: Array<{ color: number; label: string; v: number | null; lo: number | null; hi: number | null }>,
+): void {
   el.replaceChildren();
   const h = document.createElement('div');
   h.className = 'tip-h';
   h.textContent = title;
   el.append(h);
   for (const r of rows.slice(0, 12)) {
-    const d = document.createElement('div'), sw = document.createElement('i'), n = document.createElement('span'), v = document.createElement('b'), m = document.createElement('small');
+    const d = document.createElement('div'),
+      sw = document.createElement('i'),
+      n = document.createElement('span'),
+      v = document.createElement('b'),
+      m = document.createElement('small');
     d.className = 'tip-r';
     sw.style.background = `var(--run${r.color})`;
     n.textContent = r.label;
@@ -49,7 +90,12 @@ function paintTip(el: HTMLElement, title: string, rows: Array<{ color: number; l
     d.append(sw, n, v, m);
     el.append(d);
   }
-  if (rows.length > 12) { const d = document.createElement('div'); d.className = 'tip-h'; d.textContent = `+${rows.length - 12} more`; el.append(d); }
+  if (rows.length > 12) {
+    const d = document.createElement('div');
+    d.className = 'tip-h';
+    d.textContent = `+${rows.length - 12} more`;
+    el.append(d);
+  }
 }
 
 export function Chart(p: ChartProps) {
@@ -61,9 +107,12 @@ export function Chart(p: ChartProps) {
     const el = ref.current;
     if (!el) return;
     const { x, drawn } = prepare({ lines, log, band, weight, sync, x: xkind, t0 });
-    const tx3 = cssToken('--tx3'), grid = cssToken('--grid');
-    const xTick = (v: number): string => (xkind === 'iter' ? formatTick(v) : xkind === 'clock' ? formatClock(v).slice(0, 5) : formatSpan(v));
-    const xTitle = (v: number): string => (xkind === 'iter' ? `iteration ${v.toLocaleString('en')}` : xkind === 'clock' ? formatClock(v) : `after ${formatDuration(v)}`);
+    const tx3 = cssToken('--tx3'),
+      grid = cssToken('--grid');
+    const xTick = (v: number): string =>
+      xkind === 'iter' ? formatTick(v) : xkind === 'clock' ? formatClock(v).slice(0, 5) : formatSpan(v);
+    const xTitle = (v: number): string =>
+      xkind === 'iter' ? `iteration ${v.toLocaleString('en')}` : xkind === 'clock' ? formatClock(v) : `after ${formatDuration(v)}`;
 
     const series: uPlot.Series[] = [{}];
     const bands: uPlot.Band[] = [];
@@ -78,8 +127,17 @@ export function Chart(p: ChartProps) {
         data.push(d.min, d.max);
         bands.push({ series: [series.length - 1, series.length - 2], fill: alpha(c, 0.2) });
       }
-      if (d.raw) { series.push({ stroke: alpha(c, 0.35), width: 1, spanGaps: false, points: { show: false } }); data.push(d.raw); }
-      series.push({ stroke: c, width: 1.5, dash: DASHES[dash[i] ?? 0] ?? [], spanGaps: false, points: { show: d.line.curve.x.length === 1, size: 5, fill: c } });
+      if (d.raw) {
+        series.push({ stroke: alpha(c, 0.35), width: 1, spanGaps: false, points: { show: false } });
+        data.push(d.raw);
+      }
+      series.push({
+        stroke: c,
+        width: 1.5,
+        dash: DASHES[dash[i] ?? 0] ?? [],
+        spanGaps: false,
+        points: { show: d.line.curve.x.length === 1, size: 5, fill: c },
+      });
       data.push(d.mean);
       dots.set(series.length - 1, d.line.color);
     });
@@ -88,24 +146,45 @@ export function Chart(p: ChartProps) {
     tip.hidden = true;
     el.append(tip);
     let hovered = false;
-    const enter = (): void => { hovered = true; };
-    const leave = (): void => { hovered = false; tip.hidden = true; };
+    const enter = (): void => {
+      hovered = true;
+    };
+    const leave = (): void => {
+      hovered = false;
+      tip.hidden = true;
+    };
     el.addEventListener('pointerenter', enter);
     el.addEventListener('pointerleave', leave);
 
     const showTip = (u: uPlot): void => {
       const i = u.cursor.idx;
-      if (!hovered || i === null || i === undefined || (u.cursor.left ?? -1) < 0) { tip.hidden = true; return; }
+      if (!hovered || i === null || i === undefined || (u.cursor.left ?? -1) < 0) {
+        tip.hidden = true;
+        return;
+      }
       const val = (v: number | null | undefined): number | null => v ?? null;
-      const rows = drawn.map((d) => ({ color: d.line.color, label: d.line.label, at: nearest(d.mean, i), lo: val(nearest(d.min, i)), hi: val(nearest(d.max, i)) })).filter((r) => r.at !== undefined).map((r) => ({ ...r, v: val(r.at) })).sort((a, b) => (b.v ?? -Infinity) - (a.v ?? -Infinity));
+      const rows = drawn
+        .map((d) => ({
+          color: d.line.color,
+          label: d.line.label,
+          at: nearest(d.mean, i),
+          lo: val(nearest(d.min, i)),
+          hi: val(nearest(d.max, i)),
+        }))
+        .filter((r) => r.at !== undefined)
+        .map((r) => ({ ...r, v: val(r.at) }))
+        .sort((a, b) => (b.v ?? -Infinity) - (a.v ?? -Infinity));
       paintTip(tip, xTitle(x[i] ?? 0), rows);
       tip.hidden = false;
-      const left = (u.cursor.left ?? 0) + u.bbox.left / devicePixelRatio, w = tip.offsetWidth;
+      const left = (u.cursor.left ?? 0) + u.bbox.left / devicePixelRatio,
+        w = tip.offsetWidth;
       tip.style.left = `${left + 12 + w > el.clientWidth ? Math.max(0, left - w - 12) : left + 12}px`;
       tip.style.top = '8px';
     };
     const drawNan = (u: uPlot): void => {
-      const { ctx } = u, { left, top, width, height } = u.bbox, k = devicePixelRatio;
+      const { ctx } = u,
+        { left, top, width, height } = u.bbox,
+        k = devicePixelRatio;
       for (const d of drawn) {
         ctx.fillStyle = cssToken(`--run${d.line.color}`);
         for (const at of nanMarks(d.line.curve.x, d.line.curve.nan)) {
@@ -131,23 +210,57 @@ export function Chart(p: ChartProps) {
     const nice = (v: number): boolean => [1, 2, 5].includes(Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9)));
     const logFilter = (_u: uPlot, s: number[]): Array<number | null> => s.map((v) => (nice(v) ? v : null));
     const opts: uPlot.Options = {
-      width: el.clientWidth, height: el.clientHeight, padding: [8, 12, 0, 0], legend: { show: false }, series, bands,
-      cursor: { ...(sync ? { sync: { key: sync, scales: ['x', null] as never, setSeries: false } } : {}), y: false, points: { show: point as never }, drag: { x: true, y: false } },
+      width: el.clientWidth,
+      height: el.clientHeight,
+      padding: [8, 12, 0, 0],
+      legend: { show: false },
+      series,
+      bands,
+      cursor: {
+        ...(sync ? { sync: { key: sync, scales: ['x', null] as never, setSeries: false } } : {}),
+        y: false,
+        points: { show: point as never },
+        drag: { x: true, y: false },
+      },
       scales: { x: { time: false, ...(zoom.current ? { min: zoom.current.min, max: zoom.current.max } : {}) }, y: { distr: log ? 3 : 1 } },
       axes: [
         { ...axis, size: 24, gap: 6, space: 64, values: (_u, v) => v.map(xTick), ...(xkind === 'iter' ? {} : { incrs: MS_STEPS }) },
-        { ...axis, size: 46, gap: 6, space: log ? 4 : 34, values: (_u, v) => v.map((n) => (n === null || n === undefined ? '' : formatTick(n))), ...(log ? { filter: logFilter as never, grid: { ...axis.grid, filter: logFilter as never } } : {}) },
+        {
+          ...axis,
+          size: 46,
+          gap: 6,
+          space: log ? 4 : 34,
+          values: (_u, v) => v.map((n) => (n === null || n === undefined ? '' : formatTick(n))),
+          ...(log ? { filter: logFilter as never, grid: { ...axis.grid, filter: logFilter as never } } : {}),
+        },
       ],
       hooks: {
-        draw: [drawNan], setCursor: [showTip],
-        setScale: [(u, key) => { if (key === 'x') { const { min, max } = u.scales['x'] ?? {}; zoom.current = min !== undefined && max !== undefined && (min > (x[0] ?? 0) || max < (x[x.length - 1] ?? 0)) ? { min, max } : null; } }],
+        draw: [drawNan],
+        setCursor: [showTip],
+        setScale: [
+          (u, key) => {
+            if (key === 'x') {
+              const { min, max } = u.scales['x'] ?? {};
+              zoom.current =
+                min !== undefined && max !== undefined && (min > (x[0] ?? 0) || max < (x[x.length - 1] ?? 0)) ? { min, max } : null;
+            }
+          },
+        ],
       },
     };
     const u = new uPlot(opts, data as uPlot.AlignedData, el);
-    const ro = new ResizeObserver(() => { if (el.clientWidth) u.setSize({ width: el.clientWidth, height: el.clientHeight }); });
+    const ro = new ResizeObserver(() => {
+      if (el.clientWidth) u.setSize({ width: el.clientWidth, height: el.clientHeight });
+    });
     ro.observe(el);
     void document.fonts.ready.then(() => u.redraw(false, true));
-    return () => { ro.disconnect(); el.removeEventListener('pointerenter', enter); el.removeEventListener('pointerleave', leave); u.destroy(); tip.remove(); };
+    return () => {
+      ro.disconnect();
+      el.removeEventListener('pointerenter', enter);
+      el.removeEventListener('pointerleave', leave);
+      u.destroy();
+      tip.remove();
+    };
   }, [lines, log, band, weight, sync, xkind, t0, scheme]);
   return <div className="plot" ref={ref} />;
 }

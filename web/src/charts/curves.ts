@@ -3,26 +3,48 @@ import { wireNumber } from '../api/call';
 import type { XSeries } from '../api/types';
 
 export interface Curve {
-  key: string; metric: string; variant: string;
+  key: string;
+  metric: string;
+  variant: string;
   x: number[];
   /** null = this bucket holds no finite value: a gap. */
-  mean: Array<number | null>; min: Array<number | null>; max: Array<number | null>;
-  nan: number[]; inf: number[];
-  total: number; last: number | null; lastIter: number | null;
+  mean: Array<number | null>;
+  min: Array<number | null>;
+  max: Array<number | null>;
+  nan: number[];
+  inf: number[];
+  total: number;
+  last: number | null;
+  lastIter: number | null;
   /** false = only means are known (older server); no band is drawn then. */
   band: boolean;
 }
-const finite = (v: unknown): number | null => { const n = wireNumber(v); return n !== null && Number.isFinite(n) ? n : null; };
+const finite = (v: unknown): number | null => {
+  const n = wireNumber(v);
+  return n !== null && Number.isFinite(n) ? n : null;
+};
 const sum = (a: number[]): number => a.reduce((x, y) => x + y, 0);
 /** A single value is reported at this iteration; it is no curve. */
 export const SINGLE = -2147483648;
 
 export function fromSeries(s: XSeries): Curve {
-  const x = s.x ?? [], zero = x.map(() => 0);
+  const x = s.x ?? [],
+    zero = x.map(() => 0);
   const list = (v: unknown): Array<number | null> => (Array.isArray(v) ? v.map(finite) : x.map(() => null));
   return {
-    key: `${s.metric}\u0000${s.variant}`, metric: s.metric, variant: s.variant, x, mean: list(s.y), min: list(s.min), max: list(s.max),
-    nan: s.nan ?? zero, inf: s.inf ?? zero, total: s.total_points, last: wireNumber(s.last), lastIter: s.last_iter ?? null, band: true,
+    key: `${s.metric}\u0000${s.variant}`,
+    metric: s.metric,
+    variant: s.variant,
+    x,
+    mean: list(s.y),
+    min: list(s.min),
+    max: list(s.max),
+    nan: s.nan ?? zero,
+    inf: s.inf ?? zero,
+    total: s.total_points,
+    last: wireNumber(s.last),
+    lastIter: s.last_iter ?? null,
+    band: true,
   };
 }
 
@@ -35,7 +57,21 @@ export function fromHistogram(h: Histogram): Curve[] {
       const x = s.x.map((v) => (typeof v === 'string' ? Date.parse(v) : v));
       const mean = s.y.map(finite);
       const lastAt = x.length - 1;
-      out.push({ key: `${metric}\u0000${variant}`, metric, variant, x, mean, min: mean, max: mean, nan: mean.map((v) => (v === null ? 1 : 0)), inf: x.map(() => 0), total: x.length, last: wireNumber(s.y[lastAt]), lastIter: x[lastAt] ?? null, band: false });
+      out.push({
+        key: `${metric}\u0000${variant}`,
+        metric,
+        variant,
+        x,
+        mean,
+        min: mean,
+        max: mean,
+        nan: mean.map((v) => (v === null ? 1 : 0)),
+        inf: x.map(() => 0),
+        total: x.length,
+        last: wireNumber(s.y[lastAt]),
+        lastIter: x[lastAt] ?? null,
+        band: false,
+      });
     }
   }
   return out;
@@ -45,7 +81,8 @@ export function fromHistogram(h: Histogram): Curve[] {
 export function smooth(y: Array<number | null>, w: number): Array<number | null> {
   if (w <= 0) return y;
   const k = Math.min(w, 0.999);
-  let s = 0, n = 0;
+  let s = 0,
+    n = 0;
   return y.map((v) => {
     if (v === null) return null;
     n++;
@@ -58,14 +95,20 @@ export type Cell = number | null | undefined;
 /** One x axis for several curves. `undefined` = this curve has no bucket here (drawn through), null = its own gap (line broken). */
 export function align(curves: Array<{ x: number[]; cols: Array<Array<number | null>> }>): { x: number[]; cols: Cell[][][] } {
   const first = curves[0];
-  if (first && curves.every((c) => c.x === first.x || (c.x.length === first.x.length && c.x.every((v, i) => v === first.x[i])))) return { x: first.x, cols: curves.map((c) => c.cols) };
+  if (first && curves.every((c) => c.x === first.x || (c.x.length === first.x.length && c.x.every((v, i) => v === first.x[i]))))
+    return { x: first.x, cols: curves.map((c) => c.cols) };
   const x = [...new Set(curves.flatMap((c) => c.x))].sort((a, b) => a - b);
   const at = new Map(x.map((v, i) => [v, i]));
-  const cols = curves.map((c) => c.cols.map((col) => {
-    const out: Cell[] = new Array<Cell>(x.length).fill(undefined);
-    c.x.forEach((v, i) => { const k = at.get(v); if (k !== undefined) out[k] = col[i] ?? null; });
-    return out;
-  }));
+  const cols = curves.map((c) =>
+    c.cols.map((col) => {
+      const out: Cell[] = new Array<Cell>(x.length).fill(undefined);
+      c.x.forEach((v, i) => {
+        const k = at.get(v);
+        if (k !== undefined) out[k] = col[i] ?? null;
+      });
+      return out;
+    }),
+  );
   return { x, cols };
 }
 
@@ -74,8 +117,12 @@ export function nanMarks(x: number[], nan: number[]): number[] {
   const out: number[] = [];
   let start = -1;
   for (let i = 0; i <= nan.length; i++) {
-    if ((nan[i] ?? 0) > 0) { if (start < 0) start = i; }
-    else if (start >= 0) { out.push(x[Math.floor((start + i - 1) / 2)] ?? 0); start = -1; }
+    if ((nan[i] ?? 0) > 0) {
+      if (start < 0) start = i;
+    } else if (start >= 0) {
+      out.push(x[Math.floor((start + i - 1) / 2)] ?? 0);
+      start = -1;
+    }
   }
   return out;
 }
@@ -83,17 +130,32 @@ export function nanMarks(x: number[], nan: number[]): number[] {
 /** Values a log axis can show; what it cannot is a gap and counted. */
 export function positive(y: Array<number | null>): { y: Array<number | null>; hidden: number } {
   let hidden = 0;
-  return { y: y.map((v) => { if (v !== null && v <= 0) { hidden++; return null; } return v; }), hidden };
+  return {
+    y: y.map((v) => {
+      if (v !== null && v <= 0) {
+        hidden++;
+        return null;
+      }
+      return v;
+    }),
+    hidden,
+  };
 }
 
 /** The sentence under a chart: how many points, in how many buckets, and what is not drawn. */
 export function footNote(curves: Curve[]): { text: string; nan: number; inf: number } {
-  const totals = curves.map((c) => c.total), buckets = Math.max(0, ...curves.map((c) => c.x.length));
-  const nan = sum(curves.map((c) => sum(c.nan))), inf = sum(curves.map((c) => sum(c.inf)));
+  const totals = curves.map((c) => c.total),
+    buckets = Math.max(0, ...curves.map((c) => c.x.length));
+  const nan = sum(curves.map((c) => sum(c.nan))),
+    inf = sum(curves.map((c) => sum(c.inf)));
   const same = totals.every((t) => t === totals[0]);
   const n = same ? (totals[0] ?? 0) : sum(totals);
   const each = curves.length > 1 ? (same ? ' each' : ' in all') : '';
-  const text = curves.some((c) => !c.band) ? `${n.toLocaleString('en')} mean${n === 1 ? '' : 's'}${each}, no min–max on this axis` : n > buckets && same ? `${n.toLocaleString('en')} points${each} in ${buckets.toLocaleString('en')} buckets` : `${n.toLocaleString('en')} point${n === 1 ? '' : 's'}${each}`;
+  const text = curves.some((c) => !c.band)
+    ? `${n.toLocaleString('en')} mean${n === 1 ? '' : 's'}${each}, no min–max on this axis`
+    : n > buckets && same
+      ? `${n.toLocaleString('en')} points${each} in ${buckets.toLocaleString('en')} buckets`
+      : `${n.toLocaleString('en')} point${n === 1 ? '' : 's'}${each}`;
   return { text, nan, inf };
 }
 

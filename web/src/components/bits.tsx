@@ -1,6 +1,17 @@
 // The small marks of every list: status with icon and word, colour dot, tag, progress bar, spark line, copy button.
 import { ActionIcon, Tooltip } from '@mantine/core';
-import { IconBan, IconCheck, IconCircleCheck, IconCircleDashed, IconCircleX, IconClock, IconCopy, IconHelpCircle, IconLock, IconPlayerStop } from '@tabler/icons-react';
+import {
+  IconBan,
+  IconCheck,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconClock,
+  IconCopy,
+  IconHelpCircle,
+  IconLock,
+  IconPlayerStop,
+} from '@tabler/icons-react';
 import { useEffect, useState, type ComponentPropsWithoutRef, type ReactNode } from 'react';
 import { runColor } from '../lib/color';
 import { copyText } from '../lib/clipboard';
@@ -29,7 +40,17 @@ export function Ring({ pct, size = 16 }: { pct: number; size?: number }) {
   return (
     <svg className="ring" width={size} height={size} viewBox="0 0 16 16" aria-hidden>
       <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" strokeOpacity=".25" strokeWidth="2" />
-      <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" strokeWidth="2" strokeDasharray={`${(c * pct) / 100} ${c}`} strokeLinecap="round" transform="rotate(-90 8 8)" />
+      <circle
+        cx="8"
+        cy="8"
+        r="6"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="2"
+        strokeDasharray={`${(c * pct) / 100} ${c}`}
+        strokeLinecap="round"
+        transform="rotate(-90 8 8)"
+      />
     </svg>
   );
 }
@@ -45,29 +66,67 @@ export const Tag = ({ children }: { children: ReactNode }) => <span className="t
 export const Dot = ({ c }: { c: number }) => <span className="dot" style={{ background: runColor(c) }} aria-hidden />;
 
 export function Bar({ pct, tone = 'run', label = 'Progress' }: { pct: number; tone?: string; label?: string }) {
-  return <span className="bar" role="progressbar" aria-label={label} aria-valuenow={Math.round(pct)} aria-valuemin={0} aria-valuemax={100}><i style={{ width: `${pct}%`, background: `var(--${tone})` }} /></span>;
+  return (
+    <span className="bar" role="progressbar" aria-label={label} aria-valuenow={Math.round(pct)} aria-valuemin={0} aria-valuemax={100}>
+      <i style={{ width: `${pct}%`, background: `var(--${tone})` }} />
+    </span>
+  );
 }
 
 /** A small curve without axes; missing values are skipped. */
-export function Spark({ v, w = 48, h = 16, color = 'var(--spark)', fill = false, end = false }: { v: Array<number | null>; w?: number; h?: number; color?: string; fill?: boolean; end?: boolean }) {
+export function Spark({
+  v,
+  w = 48,
+  h = 16,
+  color = 'var(--spark)',
+  fill = false,
+  end = false,
+}: {
+  v: Array<number | null>;
+  w?: number;
+  h?: number;
+  color?: string;
+  fill?: boolean;
+  end?: boolean;
+}) {
   const nums = v.filter((x): x is number => x !== null && Number.isFinite(x));
   if (nums.length < 2) return <svg className="spark" width={w} height={h} aria-hidden />;
-  const lo = nums.reduce((a, b) => Math.min(a, b)), hi = nums.reduce((a, b) => Math.max(a, b)), k = hi - lo || 1, p = 2;
-  const pts = v.map((y, i) => (y === null || !Number.isFinite(y) ? null : ([p + (i / (v.length - 1)) * (w - 2 * p), h - p - ((y - lo) / k) * (h - 2 * p)] as const))).filter((x) => x !== null);
+  const lo = nums.reduce((a, b) => Math.min(a, b)),
+    hi = nums.reduce((a, b) => Math.max(a, b)),
+    k = hi - lo || 1,
+    p = 2;
+  const pts = v
+    .map((y, i) =>
+      y === null || !Number.isFinite(y) ? null : ([p + (i / (v.length - 1)) * (w - 2 * p), h - p - ((y - lo) / k) * (h - 2 * p)] as const),
+    )
+    .filter((x) => x !== null);
   const d = pts.map(([x, y], i) => `${i ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`).join('');
-  const first = pts[0], last = pts[pts.length - 1];
+  const first = pts[0],
+    last = pts[pts.length - 1];
   return (
     <svg className="spark" width={w} height={h} viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none" aria-hidden>
       {fill && first && last && <path d={`${d}L${last[0]} ${h}L${first[0]} ${h}Z`} fill={color} opacity=".12" />}
       <path d={d} fill="none" stroke={color} strokeWidth={h > 24 ? 1.5 : 1.25} strokeLinejoin="round" vectorEffect="non-scaling-stroke" />
-      {end && last && <path d={`M${last[0]} ${last[1]}h0`} stroke={color} strokeWidth="5" strokeLinecap="round" vectorEffect="non-scaling-stroke" />}
+      {end && last && (
+        <path d={`M${last[0]} ${last[1]}h0`} stroke={color} strokeWidth="5" strokeLinecap="round" vectorEffect="non-scaling-stroke" />
+      )}
     </svg>
   );
 }
 
 /** An icon with a name for everybody: tool tip on hover and focus, aria-label for readers. */
-export function IconBtn({ label, children, ...rest }: { label: string; children: ReactNode; size?: number; 'data-on'?: boolean | undefined } & ComponentPropsWithoutRef<'button'>) {
-  return <Tooltip label={label} events={{ hover: true, focus: true, touch: false }}><ActionIcon aria-label={label} {...rest}>{children}</ActionIcon></Tooltip>;
+export function IconBtn({
+  label,
+  children,
+  ...rest
+}: { label: string; children: ReactNode; size?: number; 'data-on'?: boolean | undefined } & ComponentPropsWithoutRef<'button'>) {
+  return (
+    <Tooltip label={label} events={{ hover: true, focus: true, touch: false }}>
+      <ActionIcon aria-label={label} {...rest}>
+        {children}
+      </ActionIcon>
+    </Tooltip>
+  );
 }
 
 function useCopied(): [boolean, (text: string) => void] {
@@ -77,15 +136,35 @@ function useCopied(): [boolean, (text: string) => void] {
     const t = setTimeout(() => setDone(false), 1500);
     return () => clearTimeout(t);
   }, [done]);
-  return [done, (text) => { void copyText(text).then(setDone); }];
+  return [
+    done,
+    (text) => {
+      void copyText(text).then(setDone);
+    },
+  ];
 }
 export function Copyable({ text, shown = text }: { text: string; shown?: string }) {
   const [done, copy] = useCopied();
-  return <button type="button" className="copy" aria-label={done ? `Copied ${shown}` : `Copy ${shown}`} title={text} onClick={() => copy(text)}><span className="mono">{shown}</span>{done ? <IconCheck size={13} stroke={1.6} /> : <IconCopy size={13} stroke={1.6} />}</button>;
+  return (
+    <button type="button" className="copy" aria-label={done ? `Copied ${shown}` : `Copy ${shown}`} title={text} onClick={() => copy(text)}>
+      <span className="mono">{shown}</span>
+      {done ? <IconCheck size={13} stroke={1.6} /> : <IconCopy size={13} stroke={1.6} />}
+    </button>
+  );
 }
 export function CodeBox({ children, label, text = children }: { children: string; label: string; text?: string }) {
   const [done, copy] = useCopied();
-  return <div className="codebox"><pre tabIndex={0}><code>{children}</code></pre><button type="button" aria-label={`Copy ${label}`} onClick={() => copy(text)}>{done ? <IconCheck size={14} stroke={1.6} /> : <IconCopy size={14} stroke={1.6} />}{done ? 'Copied' : 'Copy'}</button></div>;
+  return (
+    <div className="codebox">
+      <pre tabIndex={0}>
+        <code>{children}</code>
+      </pre>
+      <button type="button" aria-label={`Copy ${label}`} onClick={() => copy(text)}>
+        {done ? <IconCheck size={14} stroke={1.6} /> : <IconCopy size={14} stroke={1.6} />}
+        {done ? 'Copied' : 'Copy'}
+      </button>
+    </div>
+  );
 }
 /** An age that keeps itself fresh, with the exact time in the tip. */
 export function Ago({ t }: { t: number }) {
@@ -95,5 +174,9 @@ export function Ago({ t }: { t: number }) {
     return () => clearInterval(id);
   }, []);
   if (!Number.isFinite(t)) return <span className="nil">–</span>;
-  return <time dateTime={new Date(t).toISOString()} title={formatDate(t)}>{formatAgo(t)}</time>;
+  return (
+    <time dateTime={new Date(t).toISOString()} title={formatDate(t)}>
+      {formatAgo(t)}
+    </time>
+  );
 }

@@ -7,10 +7,20 @@ import { Copyable } from './bits';
 import './states.css';
 
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
-  return <div className="empty"><h2>{title}</h2>{children && <p>{children}</p>}{action}</div>;
+  return (
+    <div className="empty">
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  );
 }
 
-const NEXT: Record<number, string> = { 0: 'Check that the server runs and that this machine reaches it.', 403: 'Your role does not allow this. An administrator can change it.', 404: 'It may have been deleted, or this server does not offer it.' };
+const NEXT: Record<number, string> = {
+  0: 'Check that the server runs and that this machine reaches it.',
+  403: 'Your role does not allow this. An administrator can change it.',
+  404: 'It may have been deleted, or this server does not offer it.',
+};
 
 export function Failed({ what, error, retry }: { what: string; error: unknown; retry?: () => void }) {
   const e = error instanceof ApiError ? error : null;
@@ -19,10 +29,17 @@ export function Failed({ what, error, retry }: { what: string; error: unknown; r
       <IconAlertCircle size={16} stroke={1.8} />
       <div>
         <b>{what}</b>
-        <span>{error instanceof Error ? error.message : String(error)}{e && NEXT[e.code] ? `. ${NEXT[e.code]}` : ''}</span>
+        <span>
+          {error instanceof Error ? error.message : String(error)}
+          {e && NEXT[e.code] ? `. ${NEXT[e.code]}` : ''}
+        </span>
         <div className="row">
           {retry && <Button onClick={retry}>Retry</Button>}
-          {e?.requestId && <span className="mut">request <Copyable text={e.requestId} shown={e.requestId.slice(0, 12)} /></span>}
+          {e?.requestId && (
+            <span className="mut">
+              request <Copyable text={e.requestId} shown={e.requestId.slice(0, 12)} />
+            </span>
+          )}
         </div>
       </div>
     </div>
@@ -40,9 +57,26 @@ function useLate(ms = 150): boolean {
 }
 export function LoadingRows({ n = 12 }: { n?: number }) {
   if (!useLate()) return null;
-  return <div className="skel-rows" role="status" aria-label="Loading">{Array.from({ length: n }, (_, i) => <span key={i}><i className="skel" style={{ width: `${22 + ((i * 7) % 14)}%` }} /><i className="skel" style={{ width: 90 }} /><i className="sp" /><i className="skel" style={{ width: 120 }} /></span>)}</div>;
+  return (
+    <div className="skel-rows" role="status" aria-label="Loading">
+      {Array.from({ length: n }, (_, i) => (
+        <span key={i}>
+          <i className="skel" style={{ width: `${22 + ((i * 7) % 14)}%` }} />
+          <i className="skel" style={{ width: 90 }} />
+          <i className="sp" />
+          <i className="skel" style={{ width: 120 }} />
+        </span>
+      ))}
+    </div>
+  );
 }
 export function LoadingCards({ n = 6 }: { n?: number }) {
   if (!useLate()) return null;
-  return <div className="skel-cards" role="status" aria-label="Loading">{Array.from({ length: n }, (_, i) => <span key={i} className="skel" />)}</div>;
+  return (
+    <div className="skel-cards" role="status" aria-label="Loading">
+      {Array.from({ length: n }, (_, i) => (
+        <span key={i} className="skel" />
+      ))}
+    </div>
+  );
 }

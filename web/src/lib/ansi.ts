@@ -1,15 +1,26 @@
 // Terminal text to spans: SGR colours become classes of our palette, links stay text, everything that could hide or reorder text is made visible.
 
-export interface Span { text: string; cls: string }
+export interface Span {
+  text: string;
+  cls: string;
+}
 
 /** The 16 colours, mapped to the readable ones of the theme: red green yellow blue magenta cyan dim, else none. */
 const BASIC = ['d', 'r', 'g', 'y', 'b', 'm', 'c', ''] as const;
-interface State { fg: string; bold: boolean; dim: boolean; under: boolean; inverse: boolean }
+interface State {
+  fg: string;
+  bold: boolean;
+  dim: boolean;
+  under: boolean;
+  inverse: boolean;
+}
 const fresh = (): State => ({ fg: '', bold: false, dim: false, under: false, inverse: false });
 
 /** Nearest class for an RGB colour: by hue when it is saturated, else dim or plain. */
 function nearest(r: number, g: number, b: number): string {
-  const max = Math.max(r, g, b), min = Math.min(r, g, b), d = max - min;
+  const max = Math.max(r, g, b),
+    min = Math.min(r, g, b),
+    d = max - min;
   if (d < 40) return max < 140 ? 'd' : '';
   let h = max === r ? ((g - b) / d) % 6 : max === g ? (b - r) / d + 2 : (r - g) / d + 4;
   if (h < 0) h += 6;
@@ -24,7 +35,8 @@ function from256(n: number): string {
   if (n < 8) return BASIC[n] ?? '';
   if (n < 16) return BASIC[n - 8] ?? '';
   if (n >= 232) return n < 246 ? 'd' : '';
-  const c = n - 16, lv = [0, 95, 135, 175, 215, 255];
+  const c = n - 16,
+    lv = [0, 95, 135, 175, 215, 255];
   return nearest(lv[Math.floor(c / 36)] ?? 0, lv[Math.floor(c / 6) % 6] ?? 0, lv[c % 6] ?? 0);
 }
 function apply(st: State, codes: number[]): void {
@@ -35,8 +47,10 @@ function apply(st: State, codes: number[]): void {
     else if (c === 2) st.dim = true;
     else if (c === 4) st.under = true;
     else if (c === 7) st.inverse = true;
-    else if (c === 22) { st.bold = false; st.dim = false; }
-    else if (c === 24) st.under = false;
+    else if (c === 22) {
+      st.bold = false;
+      st.dim = false;
+    } else if (c === 24) st.under = false;
     else if (c === 27) st.inverse = false;
     else if (c >= 30 && c <= 37) st.fg = BASIC[c - 30] ?? '';
     else if (c >= 90 && c <= 97) st.fg = BASIC[c - 90] ?? '';
@@ -51,7 +65,8 @@ function apply(st: State, codes: number[]): void {
 }
 function cls(st: State): string {
   const out: string[] = [];
-  if (st.dim) out.push('a-d'); else if (st.fg) out.push(`a-${st.fg}`);
+  if (st.dim) out.push('a-d');
+  else if (st.fg) out.push(`a-${st.fg}`);
   if (st.bold) out.push('a-bold');
   if (st.under) out.push('a-u');
   if (st.inverse) out.push('a-inv');
@@ -80,18 +95,29 @@ export function parseAnsi(line: string): Span[] {
   let at = 0;
   const push = (s: string): void => {
     if (s === '') return;
-    const c = cls(st), last = out[out.length - 1];
-    if (last && last.cls === c) last.text += visible(s); else out.push({ text: visible(s), cls: c });
+    const c = cls(st),
+      last = out[out.length - 1];
+    if (last && last.cls === c) last.text += visible(s);
+    else out.push({ text: visible(s), cls: c });
   };
   ESC.lastIndex = 0;
   for (let m = ESC.exec(text); m; m = ESC.exec(text)) {
     push(text.slice(at, m.index));
     at = m.index + m[0].length;
-    if (m[2] === 'm' && !/[?<=>!]/.test(m[1] ?? '')) apply(st, (m[1] ?? '').split(/[;:]/).map((n) => (n === '' ? 0 : Number(n))));
+    if (m[2] === 'm' && !/[?<=>!]/.test(m[1] ?? ''))
+      apply(
+        st,
+        (m[1] ?? '').split(/[;:]/).map((n) => (n === '' ? 0 : Number(n))),
+      );
   }
   push(text.slice(at).replace(/\u001b/g, ''));
   return out;
 }
 
 /** The bare text of a line, for search and copy. */
-export const plainText = (line: string): string => visible(lastState(line).replace(ESC, '').replace(/\u001b/g, ''));
+export const plainText = (line: string): string =>
+  visible(
+    lastState(line)
+      .replace(ESC, '')
+      .replace(/\u001b/g, ''),
+  );

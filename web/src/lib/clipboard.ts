@@ -2,8 +2,13 @@
 
 export async function copyText(text: string): Promise<boolean> {
   try {
-    if (navigator.clipboard) { await navigator.clipboard.writeText(text); return true; }
-  } catch { /* refused: the old way below */ }
+    if (navigator.clipboard) {
+      await navigator.clipboard.writeText(text);
+      return true;
+    }
+  } catch {
+    /* refused: the old way below */
+  }
   const back = document.activeElement;
   const box = document.createElement('textarea');
   box.value = text;

@@ -10,7 +10,13 @@ export function formatNumber(v: number | null | undefined, digits = 4): string {
   if (v === 0) return '0';
   const a = Math.abs(v);
   if (a < 0.001) return minus(v.toExponential(2).replace(/\.?0+e/, 'e'));
-  if (a >= 1e6) return minus(v.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e'));
+  if (a >= 1e6)
+    return minus(
+      v
+        .toExponential(3)
+        .replace(/\.?0+e/, 'e')
+        .replace('e+', 'e'),
+    );
   if (Number.isInteger(v)) return minus(v.toLocaleString('en'));
   return minus(a >= 1000 ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : v.toPrecision(digits));
 }
@@ -35,7 +41,10 @@ export function formatBytes(n: number | null | undefined): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
   let v = n;
   let i = 0;
-  while (v >= 999.5 && i < units.length - 1) { v /= 1000; i++; }
+  while (v >= 999.5 && i < units.length - 1) {
+    v /= 1000;
+    i++;
+  }
   return `${i === 0 || v >= 100 ? Math.round(v) : +v.toFixed(1)} ${units[i]}`;
 }
 
@@ -90,7 +99,8 @@ export function formatClock(t: number): string {
 export function formatDate(t: number): string {
   if (!Number.isFinite(t)) return '\u2013';
   const d = new Date(t);
-  const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(d).find((p) => p.type === 'timeZoneName')?.value ?? '';
+  const zone =
+    new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(d).find((p) => p.type === 'timeZoneName')?.value ?? '';
   return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ${formatClock(t)} ${zone}`;
 }
 

@@ -4,7 +4,10 @@ import { useEffect } from 'react';
 /** A handler that answers false declines: the key keeps its usual meaning. */
 export type Keymap = Record<string, (e: KeyboardEvent) => void | false>;
 
-const typing = (t: EventTarget | null): boolean => t instanceof HTMLElement && (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName)) && !(t instanceof HTMLInputElement && /^(checkbox|radio|button|range)$/.test(t.type));
+const typing = (t: EventTarget | null): boolean =>
+  t instanceof HTMLElement &&
+  (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName)) &&
+  !(t instanceof HTMLInputElement && /^(checkbox|radio|button|range)$/.test(t.type));
 let pending = '';
 let pendingAt = 0;
 
@@ -19,8 +22,15 @@ export function useKeys(map: Keymap, on = true): void {
       if (!mod && (typing(e.target) || document.querySelector('[role="dialog"][aria-modal="true"]'))) return;
       const two = pending && Date.now() - pendingAt < 1200 ? `${pending} ${name}` : '';
       const f = (two && map[two]) || map[name];
-      if (f && f(e) !== false) { e.preventDefault(); pending = ''; return; }
-      if (!mod && e.key.length === 1 && Object.keys(map).some((k) => k.startsWith(`${name} `))) { pending = name; pendingAt = Date.now(); }
+      if (f && f(e) !== false) {
+        e.preventDefault();
+        pending = '';
+        return;
+      }
+      if (!mod && e.key.length === 1 && Object.keys(map).some((k) => k.startsWith(`${name} `))) {
+        pending = name;
+        pendingAt = Date.now();
+      }
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);

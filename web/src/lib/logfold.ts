@@ -1,10 +1,25 @@
 // Folds runs of progress-bar lines to their last state and marks errors, warnings and tracebacks. Works on what is loaded.
 import { plainText } from './ansi';
 
-export interface LogLine { n: number; t: number; level: string; text: string }
+export interface LogLine {
+  n: number;
+  t: number;
+  level: string;
+  text: string;
+}
 export type Mark = 'error' | 'warn' | 'trace' | '';
-export interface LogRow { line: LogLine; plain: string; mark: Mark; folded: number; progress: Progress | null }
-export interface Progress { before: string; pct: number; after: string }
+export interface LogRow {
+  line: LogLine;
+  plain: string;
+  mark: Mark;
+  folded: number;
+  progress: Progress | null;
+}
+export interface Progress {
+  before: string;
+  pct: number;
+  after: string;
+}
 
 // tqdm and friends: "eval: 62%|███   | 527/850 [00:57<00:35, 9.3it/s]"
 const BAR = /^(.*?)(\d{1,3})\s?%\s?[|[]([^|\]]*)[|\]]\s*(.*)$/;
@@ -41,9 +56,14 @@ export function foldLog(lines: LogLine[], fold: boolean): LogRow[] {
       continue;
     }
     let mark = progress ? '' : markOf(line.level, plain);
-    if (/^Traceback \(most recent call last\)/.test(plain)) { trace = true; mark = 'trace'; }
-    else if (trace && /^\s/.test(plain)) mark = 'trace';
-    else if (trace) { trace = false; if (/^[\w.]+(:|$)/.test(plain)) mark = 'error'; }
+    if (/^Traceback \(most recent call last\)/.test(plain)) {
+      trace = true;
+      mark = 'trace';
+    } else if (trace && /^\s/.test(plain)) mark = 'trace';
+    else if (trace) {
+      trace = false;
+      if (/^[\w.]+(:|$)/.test(plain)) mark = 'error';
+    }
     out.push({ line, plain, mark, folded: 0, progress });
   }
   return out;

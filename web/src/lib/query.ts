@@ -1,12 +1,26 @@
 // The query box of the task table: `status:failed tag:a,b !tag:old type:training user:me archived:yes words` to API filters and chips.
 
-export interface Token { key: string; values: string[]; not: boolean; raw: string }
-export interface TaskQuery { tokens: Token[]; words: string }
+export interface Token {
+  key: string;
+  values: string[];
+  not: boolean;
+  raw: string;
+}
+export interface TaskQuery {
+  tokens: Token[];
+  words: string;
+}
 
 const KEYS = ['status', 'tag', 'type', 'user', 'archived', 'project', 'id'];
 /** Our words for a status, and the API's. */
 export const STATUS_WORDS: Record<string, string[]> = {
-  draft: ['created'], queued: ['queued'], running: ['in_progress'], completed: ['completed', 'closed'], failed: ['failed'], aborted: ['stopped'], published: ['published', 'publishing'],
+  draft: ['created'],
+  queued: ['queued'],
+  running: ['in_progress'],
+  completed: ['completed', 'closed'],
+  failed: ['failed'],
+  aborted: ['stopped'],
+  published: ['published', 'publishing'],
 };
 
 export function parseQuery(text: string): TaskQuery {
@@ -14,7 +28,8 @@ export function parseQuery(text: string): TaskQuery {
   const words: string[] = [];
   for (const m of text.matchAll(/(!)?(\w+):(?:"([^"]*)"|(\S+))|(\S+)/g)) {
     const key = m[2]?.toLowerCase();
-    if (key && KEYS.includes(key)) tokens.push({ key, values: (m[3] ?? m[4] ?? '').split(',').filter(Boolean), not: m[1] === '!', raw: m[0] });
+    if (key && KEYS.includes(key))
+      tokens.push({ key, values: (m[3] ?? m[4] ?? '').split(',').filter(Boolean), not: m[1] === '!', raw: m[0] });
     else words.push(m[0]);
   }
   return { tokens, words: words.join(' ') };
@@ -49,5 +64,7 @@ export function setToken(text: string, key: string, values: string[]): string {
   const q = parseQuery(text);
   let rest = text;
   for (const t of q.tokens) if (t.key === key && !t.not) rest = removeToken(rest, t);
-  return [rest, values.length ? `${key}:${values.some((v) => v.includes(' ')) ? `"${values.join(',')}"` : values.join(',')}` : ''].filter(Boolean).join(' ');
+  return [rest, values.length ? `${key}:${values.some((v) => v.includes(' ')) ? `"${values.join(',')}"` : values.join(',')}` : '']
+    .filter(Boolean)
+    .join(' ');
 }

@@ -7,14 +7,24 @@ export type Status = 'draft' | 'queued' | 'running' | 'stopping' | 'completed' |
 
 export function statusOf(t: Pick<Task, 'status' | 'status_message'>): Status {
   switch (t.status) {
-    case 'created': return 'draft';
-    case 'queued': return 'queued';
-    case 'in_progress': return t.status_message === 'stopping' ? 'stopping' : 'running';
-    case 'completed': case 'closed': return 'completed';
-    case 'failed': return 'failed';
-    case 'stopped': return 'aborted';
-    case 'published': case 'publishing': return 'published';
-    default: return 'unknown';
+    case 'created':
+      return 'draft';
+    case 'queued':
+      return 'queued';
+    case 'in_progress':
+      return t.status_message === 'stopping' ? 'stopping' : 'running';
+    case 'completed':
+    case 'closed':
+      return 'completed';
+    case 'failed':
+      return 'failed';
+    case 'stopped':
+      return 'aborted';
+    case 'published':
+    case 'publishing':
+      return 'published';
+    default:
+      return 'unknown';
   }
 }
 
@@ -25,11 +35,13 @@ export function progressOf(t: Task): number | null {
 }
 
 // "Changed by …" is what clients write when they have nothing to say.
-const NOISE = /^changed by |^(ok|reset|publish|published|completed|stopping|queued|enqueued|in_progress|created|running|dequeued|started)?$/i;
+const NOISE =
+  /^changed by |^(ok|reset|publish|published|completed|stopping|queued|enqueued|in_progress|created|running|dequeued|started)?$/i;
 
 /** The reason in words, when the server has one that says more than the status does. */
 export function reasonOf(t: Task): string {
-  const msg = (t.status_message ?? '').trim(), why = (t.status_reason ?? '').trim();
+  const msg = (t.status_message ?? '').trim(),
+    why = (t.status_reason ?? '').trim();
   const s = statusOf(t);
   if (s === 'queued') return t.execution?.queue?.name ? `in ${t.execution.queue.name}` : '';
   if (s === 'draft' || s === 'running' || s === 'completed' || s === 'published') return '';
@@ -54,20 +66,41 @@ export function durationOf(t: Task, now: number = Date.now()): number | null {
   return Number.isFinite(start) && Number.isFinite(end) ? Math.max(0, end - start) : t.active_duration === 0 ? 0 : null;
 }
 
-export interface Metric { key: string; hash: string; metric: string; variant: string; value: number | null; min: number | null; max: number | null; minAt: number; maxAt: number; count: number }
+export interface Metric {
+  key: string;
+  hash: string;
+  metric: string;
+  variant: string;
+  value: number | null;
+  min: number | null;
+  max: number | null;
+  minAt: number;
+  maxAt: number;
+  count: number;
+}
 const isNum = wireNumber;
 function toMetric(hash: string, m: LastMetric): Metric {
-  const metric = m.metric ?? '', variant = m.variant ?? '';
+  const metric = m.metric ?? '',
+    variant = m.variant ?? '';
   return {
-    key: metric === variant || !variant ? metric : `${metric}/${variant}`, hash, metric, variant,
-    value: isNum(m.value), min: isNum(m.min_value), max: isNum(m.max_value), minAt: m.min_value_iteration ?? 0, maxAt: m.max_value_iteration ?? 0, count: m.count ?? 0,
+    key: metric === variant || !variant ? metric : `${metric}/${variant}`,
+    hash,
+    metric,
+    variant,
+    value: isNum(m.value),
+    min: isNum(m.min_value),
+    max: isNum(m.max_value),
+    minAt: m.min_value_iteration ?? 0,
+    maxAt: m.max_value_iteration ?? 0,
+    count: m.count ?? 0,
   };
 }
 /** The last values of a task, machine monitors left out unless asked for. */
 export function metricsOf(t: Task, monitors = false): Metric[] {
   const out: Metric[] = [];
   for (const [mh, vs] of Object.entries(t.last_metrics ?? {})) {
-    for (const [vh, m] of Object.entries(vs)) if (monitors || !(m.metric ?? '').startsWith(':monitor:')) out.push(toMetric(`${mh}.${vh}`, m));
+    for (const [vh, m] of Object.entries(vs))
+      if (monitors || !(m.metric ?? '').startsWith(':monitor:')) out.push(toMetric(`${mh}.${vh}`, m));
   }
   return out.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
@@ -91,7 +124,8 @@ export function paramsOf(t: Task): Map<string, string> {
   const out = new Map<string, string>();
   for (const [section, ps] of Object.entries(t.hyperparams ?? {})) {
     if (section === 'properties') continue;
-    for (const [name, p] of Object.entries(ps)) out.set(section === 'General' || section === 'Args' ? name : `${section}/${name}`, p.value ?? '');
+    for (const [name, p] of Object.entries(ps))
+      out.set(section === 'General' || section === 'Args' ? name : `${section}/${name}`, p.value ?? '');
   }
   return out;
 }

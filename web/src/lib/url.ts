@@ -6,7 +6,11 @@ export function safeHref(raw: string | null | undefined, origin: string = locati
   const text = raw.trim();
   if (/[\u0000-\u001f\u007f]/.test(text)) return null;
   let url: URL;
-  try { url = new URL(text); } catch { return null; }
+  try {
+    url = new URL(text);
+  } catch {
+    return null;
+  }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
   const path = ownFilePath(url, new URL(origin));
   if (path !== null) return path;

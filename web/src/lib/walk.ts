@@ -1,8 +1,13 @@
 // The list somebody came from: the task page steps through it with [ and ].
 
-export interface Place { id: string; project: string }
+export interface Place {
+  id: string;
+  project: string;
+}
 let list: Place[] = [];
-export const setWalk = (l: Place[]): void => { list = l; };
+export const setWalk = (l: Place[]): void => {
+  list = l;
+};
 
 /** Where `id` stands in the last list, and its neighbours; null when it was not reached from one. */
 export function walkAt(id: string): { at: number; of: number; prev: Place | null; next: Place | null } | null {

@@ -19,31 +19,65 @@ function overrides(t: Task, edits: Edits): CloneWish['params'] {
   const out: NonNullable<CloneWish['params']> = {};
   for (const [s, ps] of Object.entries(t.hyperparams ?? {})) {
     const section = (out[s] = {} as NonNullable<CloneWish['params']>[string]);
-    for (const [n, p] of Object.entries(ps)) section[n] = { section: s, name: n, value: edits[key(s, n)] ?? p.value ?? '', ...(p.type ? { type: p.type } : {}), ...(p.description ? { description: p.description } : {}) };
+    for (const [n, p] of Object.entries(ps))
+      section[n] = {
+        section: s,
+        name: n,
+        value: edits[key(s, n)] ?? p.value ?? '',
+        ...(p.type ? { type: p.type } : {}),
+        ...(p.description ? { description: p.description } : {}),
+      };
   }
   return out;
 }
 
 function Params({ t, edits, set }: { t: Task; edits: Edits; set: (e: Edits) => void }) {
   const [find, setFind] = useState('');
-  const rows = useMemo(() => Object.entries(t.hyperparams ?? {}).filter(([s]) => s !== 'properties').flatMap(([s, ps]) => Object.entries(ps).map(([n, p]) => ({ s, n, p }))), [t.hyperparams]);
+  const rows = useMemo(
+    () =>
+      Object.entries(t.hyperparams ?? {})
+        .filter(([s]) => s !== 'properties')
+        .flatMap(([s, ps]) => Object.entries(ps).map(([n, p]) => ({ s, n, p }))),
+    [t.hyperparams],
+  );
   if (rows.length === 0) return <p className="mut small">This task has no parameters to change.</p>;
   const list = rows.filter((r) => `${r.s}/${r.n}`.toLowerCase().includes(find.toLowerCase()));
   const put = (k: string, v: string, old: string): void => {
     const next = { ...edits };
-    if (v === old) delete next[k]; else next[k] = v;
+    if (v === old) delete next[k];
+    else next[k] = v;
     set(next);
   };
   return (
     <div className="cparams">
-      <div className="cph"><h3>Parameters</h3><span className="mut small">{Object.keys(edits).length ? `${Object.keys(edits).length} changed` : 'as in the original'}</span><span className="sp" />{rows.length > 8 && <input className="native" value={find} onChange={(e) => setFind(e.target.value)} placeholder="Find" aria-label="Find parameter" />}</div>
+      <div className="cph">
+        <h3>Parameters</h3>
+        <span className="mut small">{Object.keys(edits).length ? `${Object.keys(edits).length} changed` : 'as in the original'}</span>
+        <span className="sp" />
+        {rows.length > 8 && (
+          <input className="native" value={find} onChange={(e) => setFind(e.target.value)} placeholder="Find" aria-label="Find parameter" />
+        )}
+      </div>
       <div className="cpl">
         {list.map(({ s, n, p }) => {
-          const k = key(s, n), old = p.value ?? '', v = edits[k] ?? old, bad = badValue(p.type, v);
+          const k = key(s, n),
+            old = p.value ?? '',
+            v = edits[k] ?? old,
+            bad = badValue(p.type, v);
           return (
             <label key={k} className={k in edits ? 'ed' : ''}>
-              <span className="mono cut" title={`${s}/${n}`}><i>{s}/</i>{n}{p.type && <em>{p.type}</em>}</span>
-              <input className="native mono" value={v} onChange={(e) => put(k, e.target.value, old)} aria-invalid={!!bad} title={bad ?? undefined} />
+              <span className="mono cut" title={`${s}/${n}`}>
+                <i>{s}/</i>
+                {n}
+                {p.type && <em>{p.type}</em>}
+              </span>
+              <input
+                className="native mono"
+                value={v}
+                onChange={(e) => put(k, e.target.value, old)}
+                aria-invalid={!!bad}
+                title={bad ?? undefined}
+              />
               {bad && <small className="err">{bad}</small>}
             </label>
           );
@@ -62,7 +96,12 @@ export function CloneDialog({ task, close }: { task: Task; close: () => void }) 
   const [busy, setBusy] = useState(false);
   const { list, value, setPick } = useQueuePick();
   const t = full.data;
-  const invalid = t ? Object.entries(edits).some(([k, v]) => { const [s, n] = k.split('\u0000'); return badValue(t.hyperparams?.[s ?? '']?.[n ?? '']?.type, v) !== null; }) : true;
+  const invalid = t
+    ? Object.entries(edits).some(([k, v]) => {
+        const [s, n] = k.split('\u0000');
+        return badValue(t.hyperparams?.[s ?? '']?.[n ?? '']?.type, v) !== null;
+      })
+    : true;
   const go = async (): Promise<void> => {
     if (!t) return;
     setBusy(true);
@@ -70,7 +109,11 @@ export function CloneDialog({ task, close }: { task: Task; close: () => void }) 
       const id = await clone(t, { name: name.trim(), comment: t.comment ?? '', params: overrides(t, edits) });
       if (run && value) await enqueue({ id }, value).catch((e: unknown) => toastError('Cloned, but not enqueued', e));
       const to = taskPath(t.project?.id ?? '*', id);
-      toast(<>Cloned as <Link to={to}>{name.trim()}</Link></>);
+      toast(
+        <>
+          Cloned as <Link to={to}>{name.trim()}</Link>
+        </>,
+      );
       close();
       navigate(to);
     } catch (e) {
@@ -79,11 +122,38 @@ export function CloneDialog({ task, close }: { task: Task; close: () => void }) 
     }
   };
   return (
-    <Modal opened onClose={close} lockScroll={false} title={`Clone ${task.name ?? ''}`} size={640} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <TextInput label="Name" data-autofocus value={name} onChange={(e) => setName(e.currentTarget.value)} error={name.trim().length < 3 ? 'At least 3 characters' : null} />
+    <Modal
+      opened
+      onClose={close}
+      lockScroll={false}
+      title={`Clone ${task.name ?? ''}`}
+      size={640}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <TextInput
+        label="Name"
+        data-autofocus
+        value={name}
+        onChange={(e) => setName(e.currentTarget.value)}
+        error={name.trim().length < 3 ? 'At least 3 characters' : null}
+      />
       {t ? <Params t={t} edits={edits} set={setEdits} /> : <LoadingRows n={3} />}
-      <div className="crun"><Checkbox label="Enqueue at once" checked={run} onChange={(e) => setRun(e.currentTarget.checked)} disabled={list.length === 0} />{run && <QueueSelect value={value} onChange={setPick} queues={list} />}</div>
-      <div className="dfoot"><Button onClick={close}>Cancel</Button><Button variant="filled" disabled={!t || busy || invalid || name.trim().length < 3} onClick={() => { void go(); }}>{run ? 'Clone and enqueue' : 'Clone'}</Button></div>
+      <div className="crun">
+        <Checkbox label="Enqueue at once" checked={run} onChange={(e) => setRun(e.currentTarget.checked)} disabled={list.length === 0} />
+        {run && <QueueSelect value={value} onChange={setPick} queues={list} />}
+      </div>
+      <div className="dfoot">
+        <Button onClick={close}>Cancel</Button>
+        <Button
+          variant="filled"
+          disabled={!t || busy || invalid || name.trim().length < 3}
+          onClick={() => {
+            void go();
+          }}
+        >
+          {run ? 'Clone and enqueue' : 'Clone'}
+        </Button>
+      </div>
     </Modal>
   );
 }

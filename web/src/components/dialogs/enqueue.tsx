@@ -15,14 +15,25 @@ export function QueueSelect({ value, onChange, queues }: { value: string; onChan
     <div className="field">
       <label htmlFor={id}>Queue</label>
       <select id={id} className="native" value={value} onChange={(e) => onChange(e.target.value)}>
-        {queues.map((x) => <option key={x.id} value={x.id}>{x.display_name || x.name}</option>)}
+        {queues.map((x) => (
+          <option key={x.id} value={x.id}>
+            {x.display_name || x.name}
+          </option>
+        ))}
       </select>
-      {q && <small className={q.workers?.length ? 'mut' : 'warnx'}>{q.workers?.length ? `${plural(q.workers.length, 'worker')} listening, ${q.entries?.length ?? 0} waiting` : 'No worker listens to this queue: the task will wait until one does.'}</small>}
+      {q && (
+        <small className={q.workers?.length ? 'mut' : 'warnx'}>
+          {q.workers?.length
+            ? `${plural(q.workers.length, 'worker')} listening, ${q.entries?.length ?? 0} waiting`
+            : 'No worker listens to this queue: the task will wait until one does.'}
+        </small>
+      )}
     </div>
   );
 }
 /** The queue new work goes to unless somebody picks another: the one tagged so, else by name, else the first. */
-const defaultOf = (list: Queue[]): Queue | undefined => list.find((q) => q.system_tags?.includes('default')) ?? list.find((q) => q.name === 'default') ?? list[0];
+const defaultOf = (list: Queue[]): Queue | undefined =>
+  list.find((q) => q.system_tags?.includes('default')) ?? list.find((q) => q.name === 'default') ?? list[0];
 export function useQueuePick() {
   const queues = useQueues();
   const [pick, setPick] = useState<string | null>(null);
@@ -40,15 +51,45 @@ export function EnqueueDialog({ tasks, close }: { tasks: Task[]; close: () => vo
     const name = list.find((q) => q.id === value)?.name ?? 'the queue';
     let done = 0;
     for (const t of fit) {
-      try { await enqueue(t, value); done++; } catch (e) { toastError(`${t.name ?? t.id} was not enqueued`, e); }
+      try {
+        await enqueue(t, value);
+        done++;
+      } catch (e) {
+        toastError(`${t.name ?? t.id} was not enqueued`, e);
+      }
     }
     if (done) toast(done === 1 ? `${fit[0]?.name ?? 'Task'} waits in ${name}` : `${done} tasks wait in ${name}`);
     close();
   };
   return (
-    <Modal opened onClose={close} lockScroll={false} title={tasks.length === 1 ? `Enqueue ${tasks[0]?.name ?? ''}` : `Enqueue ${plural(fit.length, 'task')}`} size={440} closeButtonProps={{ 'aria-label': 'Close' }}>
-      {queues.error && !queues.data ? <Failed what="The queues could not be loaded" error={queues.error} retry={() => void queues.refetch()} /> : list.length === 0 && queues.data ? <p className="tx2">There is no queue yet. Make one on the Queues page.</p> : <QueueSelect value={value} onChange={setPick} queues={list} />}
-      <div className="dfoot"><Button onClick={close}>Cancel</Button><Button variant="filled" data-autofocus disabled={!value || busy || fit.length === 0} onClick={() => { void go(); }}>Enqueue</Button></div>
+    <Modal
+      opened
+      onClose={close}
+      lockScroll={false}
+      title={tasks.length === 1 ? `Enqueue ${tasks[0]?.name ?? ''}` : `Enqueue ${plural(fit.length, 'task')}`}
+      size={440}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {queues.error && !queues.data ? (
+        <Failed what="The queues could not be loaded" error={queues.error} retry={() => void queues.refetch()} />
+      ) : list.length === 0 && queues.data ? (
+        <p className="tx2">There is no queue yet. Make one on the Queues page.</p>
+      ) : (
+        <QueueSelect value={value} onChange={setPick} queues={list} />
+      )}
+      <div className="dfoot">
+        <Button onClick={close}>Cancel</Button>
+        <Button
+          variant="filled"
+          data-autofocus
+          disabled={!value || busy || fit.length === 0}
+          onClick={() => {
+            void go();
+          }}
+        >
+          Enqueue
+        </Button>
+      </div>
     </Modal>
   );
 }

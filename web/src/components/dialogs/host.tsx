@@ -6,5 +6,9 @@ const Dialogs = lazy(() => import('./dialogs'));
 
 export function DialogHost() {
   const d = useSyncExternalStore(subscribeDialog, currentDialog);
-  return d ? <Suspense fallback={null}><Dialogs dialog={d} /></Suspense> : null;
+  return d ? (
+    <Suspense fallback={null}>
+      <Dialogs dialog={d} />
+    </Suspense>
+  ) : null;
 }

@@ -9,7 +9,10 @@ export type Dialog =
 
 let open: Dialog | null = null;
 const listeners = new Set<() => void>();
-export const subscribeDialog = (f: () => void): (() => void) => { listeners.add(f); return () => listeners.delete(f); };
+export const subscribeDialog = (f: () => void): (() => void) => {
+  listeners.add(f);
+  return () => listeners.delete(f);
+};
 export const currentDialog = (): Dialog | null => open;
 let back: Element | null = null;
 /** Opens a dialog, or closes it with null; the focus then returns to where it was. */
@@ -17,5 +20,10 @@ export function showDialog(d: Dialog | null): void {
   if (d && !open) back = document.activeElement;
   open = d;
   listeners.forEach((f) => f());
-  if (!d && back instanceof HTMLElement) { const to = back; setTimeout(() => { if (to.isConnected && document.activeElement === document.body) to.focus(); }, 0); }
+  if (!d && back instanceof HTMLElement) {
+    const to = back;
+    setTimeout(() => {
+      if (to.isConnected && document.activeElement === document.body) to.focus();
+    }, 0);
+  }
 }

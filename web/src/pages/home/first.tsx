@@ -20,12 +20,44 @@ export function FirstRun() {
       <h1>Run your first task</h1>
       <p className="lead">This server is empty. Three steps and your training shows up here by itself.</p>
       <ol className="steps">
-        <li className="now"><span className="sn">1</span><div><h2>Install the SDK</h2><p>Any Python from 3.8. Existing ClearML code works unchanged.</p><CodeBox label="install command">pip install clearml</CodeBox></div></li>
-        <li><span className="sn">2</span><div><h2>Point it at this server</h2><p>Save as <code>~/clearml.conf</code>. <code>stoker up</code> has written the same with its key to <code>clearml.conf</code> in its data folder.</p><CodeBox label="configuration">{conf}</CodeBox></div></li>
-        <li><span className="sn">3</span><div><h2>Add two lines to your script</h2><p>Metrics, console and packages are recorded from here on.</p><CodeBox label="script">{'from clearml import Task\ntask = Task.init(project_name="first", task_name="hello stoker")'}</CodeBox></div></li>
+        <li className="now">
+          <span className="sn">1</span>
+          <div>
+            <h2>Install the SDK</h2>
+            <p>Any Python from 3.8. Existing ClearML code works unchanged.</p>
+            <CodeBox label="install command">pip install clearml</CodeBox>
+          </div>
+        </li>
+        <li>
+          <span className="sn">2</span>
+          <div>
+            <h2>Point it at this server</h2>
+            <p>
+              Save as <code>~/clearml.conf</code>. <code>stoker up</code> has written the same with its key to <code>clearml.conf</code> in
+              its data folder.
+            </p>
+            <CodeBox label="configuration">{conf}</CodeBox>
+          </div>
+        </li>
+        <li>
+          <span className="sn">3</span>
+          <div>
+            <h2>Add two lines to your script</h2>
+            <p>Metrics, console and packages are recorded from here on.</p>
+            <CodeBox label="script">{'from clearml import Task\ntask = Task.init(project_name="first", task_name="hello stoker")'}</CodeBox>
+          </div>
+        </li>
       </ol>
-      <div className="waiting" role="status"><span className="pulse" /><div><b>Waiting for the first task…</b><span>Listening since {formatClock(since).slice(0, 5)}. Nothing to reload.</span></div></div>
-      <p className="alt">No agent yet? <code>stoker up</code> starts one on this machine.</p>
+      <div className="waiting" role="status">
+        <span className="pulse" />
+        <div>
+          <b>Waiting for the first task…</b>
+          <span>Listening since {formatClock(since).slice(0, 5)}. Nothing to reload.</span>
+        </div>
+      </div>
+      <p className="alt">
+        No agent yet? <code>stoker up</code> starts one on this machine.
+      </p>
     </div>
   );
 }

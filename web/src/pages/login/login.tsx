@@ -10,7 +10,10 @@ import { navigate } from '../../router';
 import { nextPath } from './next';
 import './login.css';
 
-interface Trouble { what: string; next: string }
+interface Trouble {
+  what: string;
+  next: string;
+}
 
 function enter(): void {
   client.clear();
@@ -19,7 +22,11 @@ function enter(): void {
 function explain(e: unknown, user: string): Trouble {
   if (e instanceof ApiError) {
     if (e.code === 0) return { what: 'The server cannot be reached', next: 'Check that it runs, then try again.' };
-    if (e.code === 401 || e.code === 400) return { what: `Wrong secret for ${user}`, next: 'Keys are in the file the server named at its first start, or made in Settings by a colleague.' };
+    if (e.code === 401 || e.code === 400)
+      return {
+        what: `Wrong secret for ${user}`,
+        next: 'Keys are in the file the server named at its first start, or made in Settings by a colleague.',
+      };
     return { what: e.message, next: `The server answered ${e.code}.` };
   }
   return { what: 'Login failed', next: e instanceof Error ? e.message : String(e) };
@@ -37,10 +44,22 @@ function takeCode(): string | null {
 }
 
 function ServerLine() {
-  const modes = useQuery({ queryKey: ['login.supported_modes'], queryFn: ({ signal }) => call('login.supported_modes', {}, { signal, keep401: true }), refetchInterval: (q) => (q.state.error ? 3_000 : false), retry: false });
-  useEffect(() => { if (modes.data?.authenticated) enter(); }, [modes.data]);
+  const modes = useQuery({
+    queryKey: ['login.supported_modes'],
+    queryFn: ({ signal }) => call('login.supported_modes', {}, { signal, keep401: true }),
+    refetchInterval: (q) => (q.state.error ? 3_000 : false),
+    retry: false,
+  });
+  useEffect(() => {
+    if (modes.data?.authenticated) enter();
+  }, [modes.data]);
   const down = modes.error instanceof ApiError && modes.error.code === 0;
-  return <span role="status"><i className={down ? 'okd down' : 'okd'} />{down ? 'Server not reachable, trying again' : modes.isPending ? 'Looking for the server' : 'Server reachable'}</span>;
+  return (
+    <span role="status">
+      <i className={down ? 'okd down' : 'okd'} />
+      {down ? 'Server not reachable, trying again' : modes.isPending ? 'Looking for the server' : 'Server reachable'}
+    </span>
+  );
 }
 
 export function Login() {
@@ -57,7 +76,14 @@ export function Login() {
     setBusy(true);
     call('x_login.redeem', { code }, { keep401: true }).then(enter, (e: unknown) => {
       setBusy(false);
-      setTrouble(e instanceof ApiError && e.code === 0 ? explain(e, '') : { what: 'This link has been used or is too old', next: 'Links work once. Start the server again for a new one, or log in with a key.' });
+      setTrouble(
+        e instanceof ApiError && e.code === 0
+          ? explain(e, '')
+          : {
+              what: 'This link has been used or is too old',
+              next: 'Links work once. Start the server again for a new one, or log in with a key.',
+            },
+      );
     });
   }, []);
 
@@ -78,15 +104,57 @@ export function Login() {
   return (
     <div className="login">
       <main className="lcard">
-        <div className="lh"><Logo size={32} /><div><h1>Stoker</h1><p>{location.host}</p></div></div>
-        {trouble && <div className="lerr" role="alert"><IconAlertCircle size={16} stroke={1.8} /><div><b>{trouble.what}</b><span>{trouble.next}</span></div></div>}
-        <form onSubmit={(e) => { void submit(e); }}>
-          <TextInput label="User name or access key" value={user} onChange={(e) => setUser(e.currentTarget.value)} autoComplete="username" autoCapitalize="off" spellCheck={false} required withAsterisk={false} autoFocus />
-          <PasswordInput ref={secretBox} label="Password or secret key" value={secret} onChange={(e) => setSecret(e.currentTarget.value)} autoComplete="current-password" required withAsterisk={false} error={!!trouble} visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret', tabIndex: 0 }} />
-          <Button type="submit" variant="filled" size="md" fullWidth disabled={busy}>{busy ? 'Logging in…' : 'Log in'}</Button>
+        <div className="lh">
+          <Logo size={32} />
+          <div>
+            <h1>Stoker</h1>
+            <p>{location.host}</p>
+          </div>
+        </div>
+        {trouble && (
+          <div className="lerr" role="alert">
+            <IconAlertCircle size={16} stroke={1.8} />
+            <div>
+              <b>{trouble.what}</b>
+              <span>{trouble.next}</span>
+            </div>
+          </div>
+        )}
+        <form
+          onSubmit={(e) => {
+            void submit(e);
+          }}
+        >
+          <TextInput
+            label="User name or access key"
+            value={user}
+            onChange={(e) => setUser(e.currentTarget.value)}
+            autoComplete="username"
+            autoCapitalize="off"
+            spellCheck={false}
+            required
+            withAsterisk={false}
+            autoFocus
+          />
+          <PasswordInput
+            ref={secretBox}
+            label="Password or secret key"
+            value={secret}
+            onChange={(e) => setSecret(e.currentTarget.value)}
+            autoComplete="current-password"
+            required
+            withAsterisk={false}
+            error={!!trouble}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret', tabIndex: 0 }}
+          />
+          <Button type="submit" variant="filled" size="md" fullWidth disabled={busy}>
+            {busy ? 'Logging in…' : 'Log in'}
+          </Button>
         </form>
       </main>
-      <footer className="lfoot"><ServerLine /></footer>
+      <footer className="lfoot">
+        <ServerLine />
+      </footer>
     </div>
   );
 }

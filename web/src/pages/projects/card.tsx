@@ -21,16 +21,42 @@ export function countsOf(p: Project): Array<[Status, number]> {
 export const totalOf = (p: Project): number => p.stats?.active?.total_tasks ?? countsOf(p).reduce((a, [, n]) => a + n, 0);
 
 export function ProjectCard({ p, to, name = p.name, children: subs = 0 }: { p: Project; to: string; name?: string; children?: number }) {
-  const counts = countsOf(p), total = totalOf(p);
+  const counts = countsOf(p),
+    total = totalOf(p);
   const slash = name.lastIndexOf('/');
   return (
     <Link className="card pcard" to={to}>
-      <div className="pc1"><b title={p.name}>{slash >= 0 && <i>{name.slice(0, slash + 1)}</i>}{name.slice(slash + 1)}</b>{subs > 0 && <span className="mut small">{plural(subs, 'project')} inside</span>}</div>
-      <div className="pc2" aria-hidden>{counts.map(([s, n]) => <i key={s} style={{ flexGrow: n, background: `var(--st-${s})` }} />)}</div>
-      <div className="pc3">
-        {total === 0 ? <span className="mut">no tasks</span> : counts.slice(0, 4).map(([s, n]) => <span key={s} className={`st-${s}`}><b className="num-s">{n.toLocaleString('en')}</b> {statusLabel(s).toLowerCase()}</span>)}
+      <div className="pc1">
+        <b title={p.name}>
+          {slash >= 0 && <i>{name.slice(0, slash + 1)}</i>}
+          {name.slice(slash + 1)}
+        </b>
+        {subs > 0 && <span className="mut small">{plural(subs, 'project')} inside</span>}
       </div>
-      <div className="pc4"><span className="num-s">{plural(total, 'task')}{p.stats?.active?.total_runtime ? ` · ${formatDuration(p.stats.active.total_runtime * 1000)} run time` : ''}</span><span className="sp" /><Ago t={parseTime(p.stats?.active?.last_task_run ?? p.last_update)} /></div>
+      <div className="pc2" aria-hidden>
+        {counts.map(([s, n]) => (
+          <i key={s} style={{ flexGrow: n, background: `var(--st-${s})` }} />
+        ))}
+      </div>
+      <div className="pc3">
+        {total === 0 ? (
+          <span className="mut">no tasks</span>
+        ) : (
+          counts.slice(0, 4).map(([s, n]) => (
+            <span key={s} className={`st-${s}`}>
+              <b className="num-s">{n.toLocaleString('en')}</b> {statusLabel(s).toLowerCase()}
+            </span>
+          ))
+        )}
+      </div>
+      <div className="pc4">
+        <span className="num-s">
+          {plural(total, 'task')}
+          {p.stats?.active?.total_runtime ? ` · ${formatDuration(p.stats.active.total_runtime * 1000)} run time` : ''}
+        </span>
+        <span className="sp" />
+        <Ago t={parseTime(p.stats?.active?.last_task_run ?? p.last_update)} />
+      </div>
     </Link>
   );
 }

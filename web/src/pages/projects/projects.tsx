@@ -29,10 +29,13 @@ export function childrenOf(all: Project[], prefix: string): Project[] {
 export function projectCrumbs(all: Project[], name: string): Crumb[] {
   const byName = new Map(all.map((p) => [p.name, p.id]));
   const parts = name.split('/');
-  return [{ label: 'Projects', to: '/projects' }, ...parts.map((label, i): Crumb => {
-    const id = byName.get(parts.slice(0, i + 1).join('/'));
-    return id ? { label, to: projectPath(id) } : { label };
-  })];
+  return [
+    { label: 'Projects', to: '/projects' },
+    ...parts.map((label, i): Crumb => {
+      const id = byName.get(parts.slice(0, i + 1).join('/'));
+      return id ? { label, to: projectPath(id) } : { label };
+    }),
+  ];
 }
 
 export function Projects({ parent }: { parent: string | null }) {
@@ -57,21 +60,66 @@ export function Projects({ parent }: { parent: string | null }) {
         {self && <ProjectTabs id={self.id} on="projects" tasks={self.stats?.active?.total_tasks} projects={inside(self)} />}
         <div className="ptool">
           <h1>{self ? self.name.split('/').pop() : 'Projects'}</h1>
-          <label className="search"><IconSearch size={14} stroke={1.6} /><input ref={box} value={text} onChange={(e) => setText(e.target.value)} placeholder="Search projects" aria-label="Search projects" onKeyDown={(e) => { if (e.key === 'Escape') { setText(''); e.currentTarget.blur(); } }} /><kbd>/</kbd></label>
+          <label className="search">
+            <IconSearch size={14} stroke={1.6} />
+            <input
+              ref={box}
+              value={text}
+              onChange={(e) => setText(e.target.value)}
+              placeholder="Search projects"
+              aria-label="Search projects"
+              onKeyDown={(e) => {
+                if (e.key === 'Escape') {
+                  setText('');
+                  e.currentTarget.blur();
+                }
+              }}
+            />
+            <kbd>/</kbd>
+          </label>
           <span className="sp" />
           <span className="mut small num-s hide-s">{q.data ? plural(list.length, 'project') : ''}</span>
-          <Button leftSection={<IconListDetails size={15} stroke={1.6} />} onClick={() => navigate(self ? projectPath(self.id) : '/projects/*/tasks')}>{self ? 'Tasks' : 'All tasks'}</Button>
+          <Button
+            leftSection={<IconListDetails size={15} stroke={1.6} />}
+            onClick={() => navigate(self ? projectPath(self.id) : '/projects/*/tasks')}
+          >
+            {self ? 'Tasks' : 'All tasks'}
+          </Button>
         </div>
         <div className="body">
-          {q.isPending ? <LoadingCards />
-            : q.error && !q.data ? <Failed what="The projects could not be loaded" error={q.error} retry={() => void q.refetch()} />
-            : list.length === 0 ? (text ? <Empty title="No project has this name" action={<Button onClick={() => setText('')}>Clear the search</Button>} /> : <Empty title={self ? 'No projects inside' : 'No project yet'}>A project is made when a task names it: <code>Task.init(project_name="vision/segmentation", …)</code>.</Empty>)
-            : (
-              <>
-                <div className="pgrid">{list.slice(0, shown).map((p) => <ProjectCard key={p.id} p={p} to={totalIsOwn(p) || inside(p) === 0 ? projectPath(p.id) : path('projects', p.id)} name={text ? p.name : prefix ? p.name.slice(prefix.length + 1) : p.name}>{inside(p)}</ProjectCard>)}</div>
-                {list.length > shown && <div className="pmore"><Button onClick={() => setShown(shown + 120)}>Show more ({list.length - shown} hidden)</Button></div>}
-              </>
-            )}
+          {q.isPending ? (
+            <LoadingCards />
+          ) : q.error && !q.data ? (
+            <Failed what="The projects could not be loaded" error={q.error} retry={() => void q.refetch()} />
+          ) : list.length === 0 ? (
+            text ? (
+              <Empty title="No project has this name" action={<Button onClick={() => setText('')}>Clear the search</Button>} />
+            ) : (
+              <Empty title={self ? 'No projects inside' : 'No project yet'}>
+                A project is made when a task names it: <code>Task.init(project_name="vision/segmentation", …)</code>.
+              </Empty>
+            )
+          ) : (
+            <>
+              <div className="pgrid">
+                {list.slice(0, shown).map((p) => (
+                  <ProjectCard
+                    key={p.id}
+                    p={p}
+                    to={totalIsOwn(p) || inside(p) === 0 ? projectPath(p.id) : path('projects', p.id)}
+                    name={text ? p.name : prefix ? p.name.slice(prefix.length + 1) : p.name}
+                  >
+                    {inside(p)}
+                  </ProjectCard>
+                ))}
+              </div>
+              {list.length > shown && (
+                <div className="pmore">
+                  <Button onClick={() => setShown(shown + 120)}>Show more ({list.length - shown} hidden)</Button>
+                </div>
+              )}
+            </>
+          )}
         </div>
       </div>
     </Shell>

@@ -31,13 +31,31 @@ function NewQueue({ open, close }: { open: boolean; close: () => void }) {
       setName('');
       close();
       navigate(path('queues', d.id));
-    } catch (e) { toastError('The queue was not made', e); }
+    } catch (e) {
+      toastError('The queue was not made', e);
+    }
   };
   return (
     <Modal opened={open} onClose={close} title="New queue" size={400} lockScroll={false} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form onSubmit={(e) => { e.preventDefault(); void make(); }}>
-        <TextInput label="Name" data-autofocus value={name} onChange={(e) => setName(e.currentTarget.value)} description="At least 3 characters, as agents will name it" />
-        <div className="dfoot"><Button onClick={close}>Cancel</Button><Button type="submit" variant="filled" disabled={name.trim().length < 3}>Make</Button></div>
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          void make();
+        }}
+      >
+        <TextInput
+          label="Name"
+          data-autofocus
+          value={name}
+          onChange={(e) => setName(e.currentTarget.value)}
+          description="At least 3 characters, as agents will name it"
+        />
+        <div className="dfoot">
+          <Button onClick={close}>Cancel</Button>
+          <Button type="submit" variant="filled" disabled={name.trim().length < 3}>
+            Make
+          </Button>
+        </div>
       </form>
     </Modal>
   );
@@ -45,24 +63,72 @@ function NewQueue({ open, close }: { open: boolean; close: () => void }) {
 function Waiting({ q, workers }: { q: Queue; workers: Worker[] }) {
   const entries = q.entries ?? [];
   const tasks = useTasksById(entries.map(entryId));
-  if (entries.length === 0) return <section className="card"><p className="none">Nothing waits here. {workers.length ? 'The next task starts at once when a worker is free.' : 'No worker listens either.'}</p></section>;
+  if (entries.length === 0)
+    return (
+      <section className="card">
+        <p className="none">
+          Nothing waits here. {workers.length ? 'The next task starts at once when a worker is free.' : 'No worker listens either.'}
+        </p>
+      </section>
+    );
   const free = workers.filter((w) => !w.task?.id).length;
-  const why = (i: number): string => (workers.length === 0 ? 'no worker listens to this queue' : i === 0 ? (free ? `about to start: ${plural(free, 'free worker')}` : `all ${plural(workers.length, 'worker')} busy`) : `after ${plural(i, 'task')}`);
+  const why = (i: number): string =>
+    workers.length === 0
+      ? 'no worker listens to this queue'
+      : i === 0
+        ? free
+          ? `about to start: ${plural(free, 'free worker')}`
+          : `all ${plural(workers.length, 'worker')} busy`
+        : `after ${plural(i, 'task')}`;
   return (
     <section className="card wtab" tabIndex={0} role="region" aria-label={`Waiting in ${label(q)}`}>
       <table className="wt">
-        <thead><tr><th className="num">#</th><th>Task</th><th className="hide-s">User</th><th className="num">Waited</th><th>Why it waits</th><th><span className="vh">Actions</span></th></tr></thead>
+        <thead>
+          <tr>
+            <th className="num">#</th>
+            <th>Task</th>
+            <th className="hide-s">User</th>
+            <th className="num">Waited</th>
+            <th>Why it waits</th>
+            <th>
+              <span className="vh">Actions</span>
+            </th>
+          </tr>
+        </thead>
         <tbody>
           {entries.map((e, i) => {
-            const id = entryId(e), t = tasks.data?.get(id), name = t?.name ?? (typeof e.task === 'object' ? e.task?.name : undefined) ?? id;
+            const id = entryId(e),
+              t = tasks.data?.get(id),
+              name = t?.name ?? (typeof e.task === 'object' ? e.task?.name : undefined) ?? id;
             return (
               <tr key={id}>
                 <td className="num pos">{i + 1}</td>
-                <th scope="row"><div><Dot c={colorSlot(id)} /><Link to={taskPath(t?.project?.id ?? '*', id)} title={name}>{name}</Link></div></th>
+                <th scope="row">
+                  <div>
+                    <Dot c={colorSlot(id)} />
+                    <Link to={taskPath(t?.project?.id ?? '*', id)} title={name}>
+                      {name}
+                    </Link>
+                  </div>
+                </th>
                 <td className="tx2 hide-s">{t?.user?.name ?? '–'}</td>
                 <td className="num tx2 nw">{e.added ? formatDuration(Date.now() - parseTime(e.added)) : '–'}</td>
                 <td title={why(i)}>{why(i)}</td>
-                <td className="act">{t && <Button size="compact-xs" onClick={() => { act('dequeue', t).then(() => toast(`${name} taken out`), (err: unknown) => toastError(`${name} was not taken out`, err)); }}>Dequeue</Button>}</td>
+                <td className="act">
+                  {t && (
+                    <Button
+                      size="compact-xs"
+                      onClick={() => {
+                        act('dequeue', t).then(
+                          () => toast(`${name} taken out`),
+                          (err: unknown) => toastError(`${name} was not taken out`, err),
+                        );
+                      }}
+                    >
+                      Dequeue
+                    </Button>
+                  )}
+                </td>
               </tr>
             );
           })}
@@ -81,34 +147,113 @@ export default function Queues({ queue }: { queue: string | null }) {
   useKeys(useMemo(() => ({ '/': () => box.current?.focus() }), []));
   const all = queues.data ?? [];
   const list = all.filter((q) => label(q).toLowerCase().includes(find.toLowerCase()));
-  const q = all.find((x) => x.id === queue) ?? (queue === null ? ([...all].sort((a, b) => (b.entries?.length ?? 0) - (a.entries?.length ?? 0))[0]) : undefined);
+  const q =
+    all.find((x) => x.id === queue) ??
+    (queue === null ? [...all].sort((a, b) => (b.entries?.length ?? 0) - (a.entries?.length ?? 0))[0] : undefined);
   const of = (x: Queue): Worker[] => (workers.data ?? []).filter((w) => w.queues?.some((k) => k.id === x.id) || w.queue?.id === x.id);
   const running = (x: Queue): number => of(x).filter((w) => w.task?.id && w.queue?.id === x.id).length;
   return (
-    <Shell nav="queues" title={q ? label(q) : 'Queues'} crumbs={q ? [{ label: 'Queues', to: '/queues' }, { label: label(q) }] : [{ label: 'Queues' }]}>
+    <Shell
+      nav="queues"
+      title={q ? label(q) : 'Queues'}
+      crumbs={q ? [{ label: 'Queues', to: '/queues' }, { label: label(q) }] : [{ label: 'Queues' }]}
+    >
       <div className={`page qs${queue ? ' one' : ''}`}>
         <aside className="ql" aria-label="Queues">
-          <div className="qlh"><h2>Queues</h2><span className="n">{all.length || ''}</span><span className="sp" /><IconBtn label="New queue" onClick={() => setMaking(true)}><IconPlus {...I} /></IconBtn></div>
-          <label className="tsearch"><IconSearch size={14} stroke={1.6} /><input ref={box} value={find} onChange={(e) => setFind(e.target.value)} placeholder="Search queues" aria-label="Search queues" /></label>
-          {queues.isPending ? <LoadingRows n={4} /> : list.map((x) => (
-            <Link key={x.id} to={path('queues', x.id)} className={`qi${x.id === q?.id ? ' on' : ''}`} aria-current={x.id === q?.id ? 'true' : undefined}>
-              <div className="l1"><b className="cut">{label(x)}</b><span className="sp" />{(x.entries?.length ?? 0) > 0 && <span className="wn" title="waiting">{x.entries?.length}</span>}</div>
-              <div className="l2">{running(x)} running · {of(x).length ? plural(of(x).length, 'worker') : <em>no worker</em>}</div>
-            </Link>
-          ))}
+          <div className="qlh">
+            <h2>Queues</h2>
+            <span className="n">{all.length || ''}</span>
+            <span className="sp" />
+            <IconBtn label="New queue" onClick={() => setMaking(true)}>
+              <IconPlus {...I} />
+            </IconBtn>
+          </div>
+          <label className="tsearch">
+            <IconSearch size={14} stroke={1.6} />
+            <input
+              ref={box}
+              value={find}
+              onChange={(e) => setFind(e.target.value)}
+              placeholder="Search queues"
+              aria-label="Search queues"
+            />
+          </label>
+          {queues.isPending ? (
+            <LoadingRows n={4} />
+          ) : (
+            list.map((x) => (
+              <Link
+                key={x.id}
+                to={path('queues', x.id)}
+                className={`qi${x.id === q?.id ? ' on' : ''}`}
+                aria-current={x.id === q?.id ? 'true' : undefined}
+              >
+                <div className="l1">
+                  <b className="cut">{label(x)}</b>
+                  <span className="sp" />
+                  {(x.entries?.length ?? 0) > 0 && (
+                    <span className="wn" title="waiting">
+                      {x.entries?.length}
+                    </span>
+                  )}
+                </div>
+                <div className="l2">
+                  {running(x)} running · {of(x).length ? plural(of(x).length, 'worker') : <em>no worker</em>}
+                </div>
+              </Link>
+            ))
+          )}
         </aside>
         <div className="qm">
-          {queues.error && !queues.data ? <Failed what="The queues could not be loaded" error={queues.error} retry={() => void queues.refetch()} />
-            : queues.data && all.length === 0 ? <Empty title="No queue yet" action={<Button variant="filled" onClick={() => setMaking(true)}>New queue</Button>}>Tasks wait in queues until a worker takes them.</Empty>
-            : queues.data && !q ? <Empty title="There is no queue with this id" />
-            : q && (
+          {queues.error && !queues.data ? (
+            <Failed what="The queues could not be loaded" error={queues.error} retry={() => void queues.refetch()} />
+          ) : queues.data && all.length === 0 ? (
+            <Empty
+              title="No queue yet"
+              action={
+                <Button variant="filled" onClick={() => setMaking(true)}>
+                  New queue
+                </Button>
+              }
+            >
+              Tasks wait in queues until a worker takes them.
+            </Empty>
+          ) : queues.data && !q ? (
+            <Empty title="There is no queue with this id" />
+          ) : (
+            q && (
               <>
-                <div className="qh"><h1 className="cut">{label(q)}</h1><span className="mut">{q.entries?.length ?? 0} waiting · {running(q)} running{q.created && <span className="hide-s"> · made <Ago t={parseTime(q.created)} /></span>}</span></div>
+                <div className="qh">
+                  <h1 className="cut">{label(q)}</h1>
+                  <span className="mut">
+                    {q.entries?.length ?? 0} waiting · {running(q)} running
+                    {q.created && (
+                      <span className="hide-s">
+                        {' '}
+                        · made <Ago t={parseTime(q.created)} />
+                      </span>
+                    )}
+                  </span>
+                </div>
                 <Waiting q={q} workers={of(q)} />
-                <div className="qh wh"><h2>Workers</h2><span className="mut">{of(q).length ? `${of(q).filter((w) => w.task?.id).length} busy of ${of(q).length}` : ''}</span></div>
-                {workers.error && !workers.data ? <Failed what="The workers could not be loaded" error={workers.error} retry={() => void workers.refetch()} /> : of(q).length ? <WorkerCards workers={of(q)} /> : <section className="card"><p className="none">No worker listens. Start one: <code>stoker agent daemon --queue {q.name}</code></p></section>}
+                <div className="qh wh">
+                  <h2>Workers</h2>
+                  <span className="mut">{of(q).length ? `${of(q).filter((w) => w.task?.id).length} busy of ${of(q).length}` : ''}</span>
+                </div>
+                {workers.error && !workers.data ? (
+                  <Failed what="The workers could not be loaded" error={workers.error} retry={() => void workers.refetch()} />
+                ) : of(q).length ? (
+                  <WorkerCards workers={of(q)} />
+                ) : (
+                  <section className="card">
+                    <p className="none">
+                      No worker listens. Start one: <code>stoker agent daemon --queue {q.name}</code>
+                    </p>
+                  </section>
+                )}
               </>
-            )}
+            )
+          )}
         </div>
         <NewQueue open={making} close={() => setMaking(false)} />
       </div>

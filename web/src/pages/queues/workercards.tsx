@@ -23,19 +23,64 @@ export function WorkerCards({ workers }: { workers: Worker[] }) {
   return (
     <div className="wcards">
       {workers.map((w) => {
-        const st = workerState(w), t = w.task?.id ? tasks.data?.get(w.task.id) : undefined, pct = t ? progressOf(t) : null;
+        const st = workerState(w),
+          t = w.task?.id ? tasks.data?.get(w.task.id) : undefined,
+          pct = t ? progressOf(t) : null;
         const seen = Math.max(parseTime(w.last_activity_time) || 0, parseTime(w.last_report_time) || 0);
         const since = t ? parseTime(t.started) : NaN;
         return (
           <section key={w.id} className={`card wcard w-${st}`} aria-label={`${w.id}, ${WORD[st]}`}>
-            <header><b className="cut" title={w.id}>{w.id}</b><span className="sp" /><span className={`wst k-${st}`}><i />{WORD[st]}</span></header>
-            {w.task?.id ? (
-              <div className="wtask"><Dot c={colorSlot(w.task.id)} /><Link className="cut" to={taskPath(w.project?.id ?? '*', w.task.id)}>{w.task.name ?? t?.name ?? w.task.id}</Link>{pct !== null && <><Bar pct={pct} /><span className="num-s small">{Math.round(pct)} %</span></>}</div>
-            ) : <div className="wtask mut">{st === 'lost' ? 'It held no task' : 'Waits for work'}</div>}
-            <footer>
-              <span className="cut">{(w.queues ?? []).map((q, i) => <span key={q.id}>{i > 0 && ', '}<Link to={path('queues', q.id)}>{q.name ?? q.id}</Link></span>)}</span>
+            <header>
+              <b className="cut" title={w.id}>
+                {w.id}
+              </b>
               <span className="sp" />
-              {st === 'lost' ? <span className="nw err"><IconAlertTriangle size={12} stroke={1.8} /> seen <Ago t={seen} /></span> : <span className="nw">{Number.isFinite(since) ? `for ${formatDuration(Date.now() - since)}` : <>seen <Ago t={seen} /></>}</span>}
+              <span className={`wst k-${st}`}>
+                <i />
+                {WORD[st]}
+              </span>
+            </header>
+            {w.task?.id ? (
+              <div className="wtask">
+                <Dot c={colorSlot(w.task.id)} />
+                <Link className="cut" to={taskPath(w.project?.id ?? '*', w.task.id)}>
+                  {w.task.name ?? t?.name ?? w.task.id}
+                </Link>
+                {pct !== null && (
+                  <>
+                    <Bar pct={pct} />
+                    <span className="num-s small">{Math.round(pct)} %</span>
+                  </>
+                )}
+              </div>
+            ) : (
+              <div className="wtask mut">{st === 'lost' ? 'It held no task' : 'Waits for work'}</div>
+            )}
+            <footer>
+              <span className="cut">
+                {(w.queues ?? []).map((q, i) => (
+                  <span key={q.id}>
+                    {i > 0 && ', '}
+                    <Link to={path('queues', q.id)}>{q.name ?? q.id}</Link>
+                  </span>
+                ))}
+              </span>
+              <span className="sp" />
+              {st === 'lost' ? (
+                <span className="nw err">
+                  <IconAlertTriangle size={12} stroke={1.8} /> seen <Ago t={seen} />
+                </span>
+              ) : (
+                <span className="nw">
+                  {Number.isFinite(since) ? (
+                    `for ${formatDuration(Date.now() - since)}`
+                  ) : (
+                    <>
+                      seen <Ago t={seen} />
+                    </>
+                  )}
+                </span>
+              )}
             </footer>
           </section>
         );

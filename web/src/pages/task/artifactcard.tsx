@@ -18,7 +18,18 @@ export function kindIcon(i: Item): ReactNode {
 export function Download({ item }: { item: Item }) {
   if (!item.href) return null;
   const own = item.href.startsWith('/');
-  return <a className="dlb" href={item.href} {...(own ? { download: '' } : { target: '_blank' })} rel="noopener noreferrer" aria-label={`Download ${item.key}`} title={item.uri}><IconDownload size={15} stroke={1.6} /></a>;
+  return (
+    <a
+      className="dlb"
+      href={item.href}
+      {...(own ? { download: '' } : { target: '_blank' })}
+      rel="noopener noreferrer"
+      aria-label={`Download ${item.key}`}
+      title={item.uri}
+    >
+      <IconDownload size={15} stroke={1.6} />
+    </a>
+  );
 }
 const NONE = new Map<string, Model>();
 
@@ -28,10 +39,34 @@ export function ArtifactCard({ t }: { t: Task }) {
   const to = taskPath(t.project?.id ?? '*', t.id, 'artifacts');
   return (
     <section className="card half">
-      <div className="ch"><h2>Artifacts</h2><span className="n">{list.length}</span><span className="sp" /><Link className="full" to={to}>All artifacts</Link></div>
-      <table className="att"><tbody>
-        {list.slice(0, 8).map((i) => <tr key={i.group + i.key}><td className="ic">{kindIcon(i)}</td><th scope="row"><Link to={`${to}?open=${encodeURIComponent(i.key)}`}>{i.key}</Link></th><td className="mut kind">{i.kind}</td><td className="num">{formatBytes(i.size)}</td><td className="mut num ag"><Ago t={i.time} /></td><td className="dl"><Download item={i} /></td></tr>)}
-      </tbody></table>
+      <div className="ch">
+        <h2>Artifacts</h2>
+        <span className="n">{list.length}</span>
+        <span className="sp" />
+        <Link className="full" to={to}>
+          All artifacts
+        </Link>
+      </div>
+      <table className="att">
+        <tbody>
+          {list.slice(0, 8).map((i) => (
+            <tr key={i.group + i.key}>
+              <td className="ic">{kindIcon(i)}</td>
+              <th scope="row">
+                <Link to={`${to}?open=${encodeURIComponent(i.key)}`}>{i.key}</Link>
+              </th>
+              <td className="mut kind">{i.kind}</td>
+              <td className="num">{formatBytes(i.size)}</td>
+              <td className="mut num ag">
+                <Ago t={i.time} />
+              </td>
+              <td className="dl">
+                <Download item={i} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }

@@ -13,8 +13,25 @@ export function LastLines({ t }: { t: Task }) {
   if (rows.length === 0) return null;
   return (
     <section className="card">
-      <div className="ch"><h2>Last lines</h2><span className="sp" /><Link className="full" to={taskPath(t.project?.id ?? '*', t.id, 'console')}>Console</Link></div>
-      <pre className="tail" tabIndex={0}>{rows.map((r, i) => <span key={i} className={r.mark}>{parseAnsi(r.line.text).map((s, k) => <span key={k} className={s.cls || undefined}>{s.text}</span>)}{'\n'}</span>)}</pre>
+      <div className="ch">
+        <h2>Last lines</h2>
+        <span className="sp" />
+        <Link className="full" to={taskPath(t.project?.id ?? '*', t.id, 'console')}>
+          Console
+        </Link>
+      </div>
+      <pre className="tail" tabIndex={0}>
+        {rows.map((r, i) => (
+          <span key={i} className={r.mark}>
+            {parseAnsi(r.line.text).map((s, k) => (
+              <span key={k} className={s.cls || undefined}>
+                {s.text}
+              </span>
+            ))}
+            {'\n'}
+          </span>
+        ))}
+      </pre>
     </section>
   );
 }

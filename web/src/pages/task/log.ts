@@ -27,7 +27,8 @@ interface Source {
 
 /** Our calls: cursors both ways, and an answer that waits for new lines. */
 function ownSource(task: string): Source {
-  let next = '', prev = '';
+  let next = '',
+    prev = '';
   const line = (l: XEventsLine): LogLine => ({ n: l.n, t: l.t, level: l.level ?? '', text: l.text });
   return {
     async tail(signal) {
@@ -38,7 +39,11 @@ function ownSource(task: string): Source {
       return { lines, earlier: prev !== '' && (lines[0]?.n ?? 0) > 1, total: d.total ?? null, open: d.open ?? false };
     },
     async next(signal) {
-      const d = await call('x_events.log', { task, ...(next ? { after: next } : {}), limit: PAGE, wait_ms: WAIT }, { signal, timeoutMs: WAIT + 15_000 });
+      const d = await call(
+        'x_events.log',
+        { task, ...(next ? { after: next } : {}), limit: PAGE, wait_ms: WAIT },
+        { signal, timeoutMs: WAIT + 15_000 },
+      );
       if (d.next) next = d.next;
       return { lines: (d.lines ?? []).map(line), total: d.total ?? null, open: d.open ?? false };
     },
@@ -51,13 +56,31 @@ function ownSource(task: string): Source {
   };
 }
 
-const sleep = (ms: number, signal: AbortSignal): Promise<void> => new Promise((ok) => { const t = setTimeout(ok, ms); signal.addEventListener('abort', () => { clearTimeout(t); ok(); }); });
+const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((ok) => {
+    const t = setTimeout(ok, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(t);
+      ok();
+    });
+  });
 
 /** The reference's calls: pages by time stamp and a poll every two seconds. Line numbers count from what the server says in total. */
 function referenceSource(task: string): Source {
-  let firstTs = 0, lastTs = 0, seen = new Set<string>(), n = 0, top = 1;
-  const flat = (events: LogEvent[]): Array<Omit<LogLine, 'n'>> => events.flatMap((e) => e.msg.replace(/\n$/, '').split('\n').map((text) => ({ t: e.timestamp, level: e.level ?? '', text })));
-  const ask = (body: object, signal: AbortSignal) => call('events.get_task_log', { task, batch_size: PAGE, order: 'asc', ...body }, { signal });
+  let firstTs = 0,
+    lastTs = 0,
+    seen = new Set<string>(),
+    n = 0,
+    top = 1;
+  const flat = (events: LogEvent[]): Array<Omit<LogLine, 'n'>> =>
+    events.flatMap((e) =>
+      e.msg
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((text) => ({ t: e.timestamp, level: e.level ?? '', text })),
+    );
+  const ask = (body: object, signal: AbortSignal) =>
+    call('events.get_task_log', { task, batch_size: PAGE, order: 'asc', ...body }, { signal });
   return {
     async tail(signal) {
       const d = await ask({ navigate_earlier: true }, signal);
@@ -67,14 +90,22 @@ function referenceSource(task: string): Source {
       const ls = flat(d.events);
       top = Math.max(1, (d.total ?? 0) - d.events.length + 1);
       n = top + ls.length;
-      return { lines: ls.map((l, i) => ({ n: top + i, ...l })), earlier: d.events.length < (d.total ?? 0), total: d.total ?? null, open: true };
+      return {
+        lines: ls.map((l, i) => ({ n: top + i, ...l })),
+        earlier: d.events.length < (d.total ?? 0),
+        total: d.total ?? null,
+        open: true,
+      };
     },
     async next(signal) {
       await sleep(2_000, signal);
       const d = await ask({ navigate_earlier: false, from_timestamp: lastTs }, signal);
       const fresh = d.events.filter((e) => e.timestamp > lastTs || !seen.has(e.msg));
       const newest = fresh[fresh.length - 1]?.timestamp ?? lastTs;
-      if (newest > lastTs) { lastTs = newest; seen = new Set(); }
+      if (newest > lastTs) {
+        lastTs = newest;
+        seen = new Set();
+      }
       d.events.filter((e) => e.timestamp === lastTs).forEach((e) => seen.add(e.msg));
       return { lines: flat(fresh).map((l) => ({ n: n++, ...l })), total: d.total ?? null, open: true };
     },
@@ -95,7 +126,12 @@ export class LogReader {
   private source: Source;
   private stop = new AbortController();
   private busy = false;
-  constructor(private task: string, private onChange: (s: LogState) => void) { this.source = ownSource(task); }
+  constructor(
+    private task: string,
+    private onChange: (s: LogState) => void,
+  ) {
+    this.source = ownSource(task);
+  }
 
   private set(p: Partial<LogState>): void {
     if (this.stop.signal.aborted) return;
@@ -111,7 +147,10 @@ export class LogReader {
         return this.source.tail(signal);
       });
       this.set({ ...d, loading: false, error: null });
-    } catch (e) { this.set({ loading: false, error: e }); return; }
+    } catch (e) {
+      this.set({ loading: false, error: e });
+      return;
+    }
     await this.follow();
   }
   private async follow(): Promise<void> {
@@ -125,7 +164,13 @@ export class LogReader {
         if (d.lines.length) {
           const all = [...this.state.lines, ...d.lines];
           const over = all.length - KEEP;
-          this.set({ lines: over > 0 ? all.slice(over) : all, earlier: over > 0 || this.state.earlier, total: d.total ?? this.state.total, open: d.open, error: null });
+          this.set({
+            lines: over > 0 ? all.slice(over) : all,
+            earlier: over > 0 || this.state.earlier,
+            total: d.total ?? this.state.total,
+            open: d.open,
+            error: null,
+          });
         } else if (d.open !== this.state.open || this.state.error) this.set({ open: d.open, error: null });
         // A server that answers at once with nothing must not be asked in a tight loop.
         if (d.lines.length === 0 && Date.now() - began < 1_000) await sleep(d.open ? 1_000 : 10_000, signal);
@@ -145,7 +190,14 @@ export class LogReader {
       const d = await this.source.before(this.stop.signal);
       this.set({ lines: [...d.lines, ...this.state.lines], earlier: d.earlier });
       return d.lines.length > 0;
-    } catch (e) { this.set({ error: e }); return false; } finally { this.busy = false; }
+    } catch (e) {
+      this.set({ error: e });
+      return false;
+    } finally {
+      this.busy = false;
+    }
   }
-  end(): void { this.stop.abort(); }
+  end(): void {
+    this.stop.abort();
+  }
 }

@@ -5,18 +5,34 @@ import { statusOf } from '../../lib/task';
 
 /** What an older server's task says of its own times. */
 export function fromTask(t: Task): Stage[] {
-  const s = statusOf(t), live = s === 'running' || s === 'stopping';
+  const s = statusOf(t),
+    live = s === 'running' || s === 'stopping';
   if (s === 'queued') return [{ name: 'queued', started: t.status_changed ?? '' }];
   if (!t.started) return [];
   const out: Stage[] = [];
-  if (t.execution?.queue && t.created && parseTime(t.started) > parseTime(t.created)) out.push({ name: 'before start', started: t.created, ended: t.started });
-  out.push({ name: 'running', started: t.started, ...(live ? {} : { ended: t.completed ?? t.status_changed ?? t.started }), ok: s !== 'failed' });
+  if (t.execution?.queue && t.created && parseTime(t.started) > parseTime(t.created))
+    out.push({ name: 'before start', started: t.created, ended: t.started });
+  out.push({
+    name: 'running',
+    started: t.started,
+    ...(live ? {} : { ended: t.completed ?? t.status_changed ?? t.started }),
+    ok: s !== 'failed',
+  });
   return out;
 }
-export interface Part { name: string; started: number; ended: number | null; ok: boolean; detail: string }
+export interface Part {
+  name: string;
+  started: number;
+  ended: number | null;
+  ok: boolean;
+  detail: string;
+}
 export function part(s: Stage): Part | null {
-  const started = parseTime(s.started), ended = parseTime(s.ended);
-  return Number.isFinite(started) ? { name: s.name ?? '', started, ended: Number.isFinite(ended) ? ended : null, ok: s.ok !== false, detail: s.detail ?? '' } : null;
+  const started = parseTime(s.started),
+    ended = parseTime(s.ended);
+  return Number.isFinite(started)
+    ? { name: s.name ?? '', started, ended: Number.isFinite(ended) ? ended : null, ok: s.ok !== false, detail: s.detail ?? '' }
+    : null;
 }
 /** In order of begin; a "running" that spans what its agent did first begins where those stages end. */
 export function inOrder(parts: Part[]): Part[] {

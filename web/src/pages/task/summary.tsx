@@ -22,27 +22,59 @@ function Why({ t, why }: { t: Task; why: { text?: string; exit_code?: number | n
   if (s !== 'failed' && s !== 'aborted') return null;
   const said = whyWords(why?.text);
   const text = said || reasonOf(t) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
-  const facts = [why?.exit_code !== null && why?.exit_code !== undefined ? `exit code ${why.exit_code}` : '', why?.signal ? `signal ${why.signal}` : ''].filter(Boolean).join(', ');
+  const facts = [
+    why?.exit_code !== null && why?.exit_code !== undefined ? `exit code ${why.exit_code}` : '',
+    why?.signal ? `signal ${why.signal}` : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
   return (
     <section className={`whybox w-${s}`} aria-label="Why">
       <IconAlertCircle size={16} stroke={1.8} />
-      <div><b>{s === 'failed' ? 'Failed' : 'Aborted'}{facts && `, ${facts}`}</b><span className="mono">{text}</span></div>
+      <div>
+        <b>
+          {s === 'failed' ? 'Failed' : 'Aborted'}
+          {facts && `, ${facts}`}
+        </b>
+        <span className="mono">{text}</span>
+      </div>
       <span className="sp" />
-      <Link className="link nw" to={taskPath(t.project?.id ?? '*', t.id, 'console')}>Console</Link>
+      <Link className="link nw" to={taskPath(t.project?.id ?? '*', t.id, 'console')}>
+        Console
+      </Link>
     </section>
   );
 }
 function KeyMetric({ m, old, curve, color }: { m: Metric; old: Metric | undefined; curve: Curve | undefined; color: number }) {
   const low = betterIs(m.key) === 'min';
-  const best = low ? m.min : m.max, at = low ? m.minAt : m.maxAt;
+  const best = low ? m.min : m.max,
+    at = low ? m.minAt : m.maxAt;
   const d = old?.value !== null && old?.value !== undefined && m.value !== null ? m.value - old.value : null;
   const good = d !== null && d !== 0 && d > 0 !== low;
   return (
     <article className="card km">
-      <div className="kh"><span className="cut" title={m.key}>{m.key}</span>{d !== null && <em className={d === 0 ? '' : good ? 'up' : 'down'}>{d > 0 ? '+' : ''}{formatNumber(d)}<small> vs parent</small></em>}</div>
+      <div className="kh">
+        <span className="cut" title={m.key}>
+          {m.key}
+        </span>
+        {d !== null && (
+          <em className={d === 0 ? '' : good ? 'up' : 'down'}>
+            {d > 0 ? '+' : ''}
+            {formatNumber(d)}
+            <small> vs parent</small>
+          </em>
+        )}
+      </div>
       <div className="kv">{formatNumber(m.value)}</div>
-      <div className="ks"><Spark v={curve ? thin(curve.mean, 60) : []} w={240} h={40} color={runColor(color)} fill end /></div>
-      <div className="kf"><span>best <b>{formatNumber(best)}</b></span><span>{best !== null ? `at ${at.toLocaleString('en')}` : ''}</span></div>
+      <div className="ks">
+        <Spark v={curve ? thin(curve.mean, 60) : []} w={240} h={40} color={runColor(color)} fill end />
+      </div>
+      <div className="kf">
+        <span>
+          best <b>{formatNumber(best)}</b>
+        </span>
+        <span>{best !== null ? `at ${at.toLocaleString('en')}` : ''}</span>
+      </div>
     </article>
   );
 }
@@ -53,7 +85,13 @@ export default function Summary({ task: t }: { task: Task }) {
   const pid = parentId(t);
   const parent = useTask(pid ?? t.id);
   const base = pid ? parent.data : undefined;
-  const metrics = useMemo(() => metricsOf(t).sort((a, b) => rankMetric(a.key) - rankMetric(b.key)).slice(0, 4), [t]);
+  const metrics = useMemo(
+    () =>
+      metricsOf(t)
+        .sort((a, b) => rankMetric(a.key) - rankMetric(b.key))
+        .slice(0, 4),
+    [t],
+  );
   const old = useMemo(() => new Map(base ? metricsOf(base).map((m) => [m.key, m]) : []), [base]);
   const curves = useMemo(() => new Map((scalars.data?.curves ?? []).map((c) => [`${c.metric}\u0000${c.variant}`, c])), [scalars.data]);
   const arts = (t.execution?.artifacts?.length ?? 0) + (t.models?.input?.length ?? 0) + (t.models?.output?.length ?? 0) > 0;
@@ -61,12 +99,25 @@ export default function Summary({ task: t }: { task: Task }) {
     <div className="body grid12">
       <Why t={t} why={timeline.data?.why ?? null} />
       <StageBar t={t} data={timeline.data ?? null} />
-      {metrics.length > 0 && <section className="kms" aria-label="Key metrics">{metrics.map((m) => <KeyMetric key={m.key} m={m} old={old.get(m.key)} curve={curves.get(`${m.metric}\u0000${m.variant}`)} color={colorSlot(t.id)} />)}</section>}
+      {metrics.length > 0 && (
+        <section className="kms" aria-label="Key metrics">
+          {metrics.map((m) => (
+            <KeyMetric key={m.key} m={m} old={old.get(m.key)} curve={curves.get(`${m.metric}\u0000${m.variant}`)} color={colorSlot(t.id)} />
+          ))}
+        </section>
+      )}
       <ChangeCard t={t} parent={base ?? null} cls={arts ? 'half' : ''} />
       {arts && <ArtifactCard t={t} />}
       <LastLines t={t} />
       <Resources curves={scalars.data?.curves ?? []} />
-      {t.comment && <section className="card"><div className="ch"><h2>Description</h2></div><p className="comment">{t.comment}</p></section>}
+      {t.comment && (
+        <section className="card">
+          <div className="ch">
+            <h2>Description</h2>
+          </div>
+          <p className="comment">{t.comment}</p>
+        </section>
+      )}
     </div>
   );
 }

@@ -25,10 +25,21 @@ const views: Record<Tab, ReturnType<typeof lazy<(p: { task: Task }) => React.Rea
   images: lazy(() => import('./images')),
   info: lazy(() => import('./info')),
 };
-const LABEL: Record<Tab, string> = { summary: 'Summary', execution: 'Execution', config: 'Config', artifacts: 'Artifacts', console: 'Console', scalars: 'Scalars', plots: 'Plots', images: 'Images', info: 'Info' };
+const LABEL: Record<Tab, string> = {
+  summary: 'Summary',
+  execution: 'Execution',
+  config: 'Config',
+  artifacts: 'Artifacts',
+  console: 'Console',
+  scalars: 'Scalars',
+  plots: 'Plots',
+  images: 'Images',
+  info: 'Info',
+};
 
 function count(t: Task, tab: Tab): number {
-  if (tab === 'config') return Object.values(t.hyperparams ?? {}).reduce((a, s) => a + Object.keys(s).length, 0) + Object.keys(t.configuration ?? {}).length;
+  if (tab === 'config')
+    return Object.values(t.hyperparams ?? {}).reduce((a, s) => a + Object.keys(s).length, 0) + Object.keys(t.configuration ?? {}).length;
   if (tab === 'artifacts') return (t.execution?.artifacts?.length ?? 0) + (t.models?.input?.length ?? 0) + (t.models?.output?.length ?? 0);
   if (tab === 'scalars') return metricsOf(t, true).length;
   return 0;
@@ -36,10 +47,21 @@ function count(t: Task, tab: Tab): number {
 function Tabs({ t, project, on }: { t: Task; project: string; on: Tab }) {
   const box = useRef<HTMLElement>(null);
   // Braces matter: scrollIntoView answers a promise in newer browsers, and an effect must answer nothing.
-  useEffect(() => { void box.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' }); }, [on]);
+  useEffect(() => {
+    void box.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' });
+  }, [on]);
   return (
     <nav className="ptabs" aria-label="Task" ref={box}>
-      {TABS.map((tab) => { const n = count(t, tab); return <Link key={tab} to={taskPath(project, t.id, tab)} aria-current={tab === on ? 'page' : undefined}>{LABEL[tab]}{n > 0 && <span className="n">{n}</span>}{tab === 'console' && statusOf(t) === 'failed' && <i className="errdot" title="The task failed" />}</Link>; })}
+      {TABS.map((tab) => {
+        const n = count(t, tab);
+        return (
+          <Link key={tab} to={taskPath(project, t.id, tab)} aria-current={tab === on ? 'page' : undefined}>
+            {LABEL[tab]}
+            {n > 0 && <span className="n">{n}</span>}
+            {tab === 'console' && statusOf(t) === 'failed' && <i className="errdot" title="The task failed" />}
+          </Link>
+        );
+      })}
     </nav>
   );
 }
@@ -50,13 +72,28 @@ export default function TaskPage({ project, id, tab }: { project: string; id: st
   const t = q.data;
   const real = t?.project?.id;
   // "*" and moved tasks: the address follows the task's own project.
-  useEffect(() => { if (real && real !== project) navigate(taskPath(real, id, tab) + location.search + location.hash, { replace: true }); }, [real, project, id, tab]);
-  useKeys(useMemo(() => ({
-    ...Object.fromEntries(TABS.map((name, i) => [String(i + 1), () => navigate(taskPath(project, id, name))])),
-    '[': () => { const p = walkAt(id)?.prev; if (p) navigate(taskPath(p.project, p.id, tab)); },
-    ']': () => { const p = walkAt(id)?.next; if (p) navigate(taskPath(p.project, p.id, tab)); },
-    n: () => { if (t) showDialog({ kind: 'clone', task: t }); },
-  }), [project, id, t, tab]));
+  useEffect(() => {
+    if (real && real !== project) navigate(taskPath(real, id, tab) + location.search + location.hash, { replace: true });
+  }, [real, project, id, tab]);
+  useKeys(
+    useMemo(
+      () => ({
+        ...Object.fromEntries(TABS.map((name, i) => [String(i + 1), () => navigate(taskPath(project, id, name))])),
+        '[': () => {
+          const p = walkAt(id)?.prev;
+          if (p) navigate(taskPath(p.project, p.id, tab));
+        },
+        ']': () => {
+          const p = walkAt(id)?.next;
+          if (p) navigate(taskPath(p.project, p.id, tab));
+        },
+        n: () => {
+          if (t) showDialog({ kind: 'clone', task: t });
+        },
+      }),
+      [project, id, t, tab],
+    ),
+  );
   const all = projects.data ?? [];
   const name = all.find((p) => p.id === (real ?? project))?.name ?? t?.project?.name;
   const crumbs = [...(name ? projectCrumbs(all, name) : [{ label: 'Projects', to: '/projects' }]), { label: t?.name ?? shortId(id) }];
@@ -66,10 +103,29 @@ export default function TaskPage({ project, id, tab }: { project: string; id: st
       <div className={`page task tab-${tab}`}>
         {t ? (
           <>
-            <div className="thead"><TaskHead task={t} tab={tab} /><Tabs t={t} project={project} on={tab} /></div>
-            <ErrorBoundary key={tab} what={`The ${LABEL[tab].toLowerCase()}`}><Suspense fallback={<div className="body"><LoadingCards n={4} /></div>}><View task={t} /></Suspense></ErrorBoundary>
+            <div className="thead">
+              <TaskHead task={t} tab={tab} />
+              <Tabs t={t} project={project} on={tab} />
+            </div>
+            <ErrorBoundary key={tab} what={`The ${LABEL[tab].toLowerCase()}`}>
+              <Suspense
+                fallback={
+                  <div className="body">
+                    <LoadingCards n={4} />
+                  </div>
+                }
+              >
+                <View task={t} />
+              </Suspense>
+            </ErrorBoundary>
           </>
-        ) : q.error ? <Failed what="This task could not be loaded" error={q.error} retry={() => void q.refetch()} /> : <div className="body"><LoadingCards n={4} /></div>}
+        ) : q.error ? (
+          <Failed what="This task could not be loaded" error={q.error} retry={() => void q.refetch()} />
+        ) : (
+          <div className="body">
+            <LoadingCards n={4} />
+          </div>
+        )}
       </div>
     </Shell>
   );

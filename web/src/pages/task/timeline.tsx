@@ -28,13 +28,30 @@ export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
   const ms = (s: Part): number => Math.max(0, (s.ended ?? now) - s.started);
   return (
     <section className="card tl" aria-label="Stage timeline">
-      <div className="tlh"><h2>Timeline</h2><span className="mut">{formatDuration(stages.reduce((a, s) => a + ms(s), 0))} in all<span className="hide-s"> · widths on a log scale</span></span></div>
+      <div className="tlh">
+        <h2>Timeline</h2>
+        <span className="mut">
+          {formatDuration(stages.reduce((a, s) => a + ms(s), 0))} in all<span className="hide-s"> · widths on a log scale</span>
+        </span>
+      </div>
       <div className="tlbar">
         {stages.map((s, i) => (
-          <div key={i} className={`seg seg-${tone(s)}`} style={{ flexGrow: 1 + Math.log2(1 + ms(s) / 1000) }} title={[s.detail, formatDate(s.started)].filter(Boolean).join('\n')}>
+          <div
+            key={i}
+            className={`seg seg-${tone(s)}`}
+            style={{ flexGrow: 1 + Math.log2(1 + ms(s) / 1000) }}
+            title={[s.detail, formatDate(s.started)].filter(Boolean).join('\n')}
+          >
             <i />
-            <div className="sl"><b>{title(s.name)}</b><span className="num-s">{formatDuration(ms(s))}</span></div>
-            <small className="cut">{formatClock(s.started)}{s.ok ? '' : ' · failed'}{s.detail ? ` · ${s.detail}` : ''}</small>
+            <div className="sl">
+              <b>{title(s.name)}</b>
+              <span className="num-s">{formatDuration(ms(s))}</span>
+            </div>
+            <small className="cut">
+              {formatClock(s.started)}
+              {s.ok ? '' : ' · failed'}
+              {s.detail ? ` · ${s.detail}` : ''}
+            </small>
           </div>
         ))}
       </div>

@@ -1,6 +1,16 @@
 // The bar while rows are selected: every action says how many rows it fits, and why when none.
 import { Button, Menu } from '@mantine/core';
-import { IconArchive, IconCopy, IconDots, IconPlayerPlay, IconPlayerStop, IconRestore, IconTrash, IconWorldUpload, IconX } from '@tabler/icons-react';
+import {
+  IconArchive,
+  IconCopy,
+  IconDots,
+  IconPlayerPlay,
+  IconPlayerStop,
+  IconRestore,
+  IconTrash,
+  IconWorldUpload,
+  IconX,
+} from '@tabler/icons-react';
 import { useMemo, type ReactNode } from 'react';
 import { refusal, RULES, type ActionName } from '../../api/actions';
 import type { Task } from '../../api/types';
@@ -15,36 +25,92 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
   const fits = (a: ActionName): number => tasks.filter((t) => refusal(a, t) === null).length;
   const start = (a: ActionName): void => {
     const first = tasks[0];
-    if (a === 'clone') { if (first) showDialog({ kind: 'clone', task: first }); }
-    else if (a === 'enqueue') showDialog({ kind: 'enqueue', tasks });
+    if (a === 'clone') {
+      if (first) showDialog({ kind: 'clone', task: first });
+    } else if (a === 'enqueue') showDialog({ kind: 'enqueue', tasks });
     else showDialog({ kind: 'confirm', action: a, tasks, after: clear });
   };
   const btn = (a: ActionName, icon: ReactNode, cls = ''): ReactNode => {
     const n = fits(a);
-    return <Button key={a} className={cls} leftSection={icon} disabled={n === 0} title={n === 0 ? RULES[a].why : undefined} onClick={() => start(a)}>{RULES[a].label}{n < tasks.length && <span className="of">{n} of {tasks.length}</span>}</Button>;
+    return (
+      <Button
+        key={a}
+        className={cls}
+        leftSection={icon}
+        disabled={n === 0}
+        title={n === 0 ? RULES[a].why : undefined}
+        onClick={() => start(a)}
+      >
+        {RULES[a].label}
+        {n < tasks.length && (
+          <span className="of">
+            {n} of {tasks.length}
+          </span>
+        )}
+      </Button>
+    );
   };
   const s = { size: 15, stroke: 1.6 } as const;
   const restore = tasks.some(isArchived);
   return (
     <div className="bulk" role="toolbar" aria-label={`Actions for ${tasks.length} selected tasks`}>
-      <span className="cnt"><b>{tasks.length}</b> selected</span>
-      <span className="dots" aria-hidden>{tasks.slice(0, 8).map((t) => <i key={t.id} style={{ background: runColor(colorSlot(t.id)) }} />)}</span>
-      <Button leftSection={<IconCopy {...s} />} disabled={tasks.length !== 1} title={tasks.length !== 1 ? 'One at a time' : undefined} onClick={() => start('clone')}>Clone</Button>
+      <span className="cnt">
+        <b>{tasks.length}</b> selected
+      </span>
+      <span className="dots" aria-hidden>
+        {tasks.slice(0, 8).map((t) => (
+          <i key={t.id} style={{ background: runColor(colorSlot(t.id)) }} />
+        ))}
+      </span>
+      <Button
+        leftSection={<IconCopy {...s} />}
+        disabled={tasks.length !== 1}
+        title={tasks.length !== 1 ? 'One at a time' : undefined}
+        onClick={() => start('clone')}
+      >
+        Clone
+      </Button>
       {btn('enqueue', <IconPlayerPlay {...s} />)}
       {btn('abort', <IconPlayerStop {...s} />)}
       {btn('archive', <IconArchive {...s} />)}
       <Menu position="top-start" width={220}>
-        <Menu.Target><IconBtn label="More actions"><IconDots {...I} /></IconBtn></Menu.Target>
+        <Menu.Target>
+          <IconBtn label="More actions">
+            <IconDots {...I} />
+          </IconBtn>
+        </Menu.Target>
         <Menu.Dropdown>
           {(['dequeue', 'reset', 'publish', ...(restore ? (['unarchive'] as const) : []), 'delete'] as ActionName[]).map((a) => {
             const n = fits(a);
-            const icon = { dequeue: <IconX {...s} />, reset: <IconRestore {...s} />, publish: <IconWorldUpload {...s} />, unarchive: <IconArchive {...s} />, delete: <IconTrash {...s} /> }[a as 'reset'];
-            return <Menu.Item key={a} leftSection={icon} className={a === 'delete' ? 'danger' : ''} disabled={n === 0} title={n === 0 ? RULES[a].why : undefined} onClick={() => start(a)}>{RULES[a].label} <span className="of">{n} of {tasks.length}</span></Menu.Item>;
+            const icon = {
+              dequeue: <IconX {...s} />,
+              reset: <IconRestore {...s} />,
+              publish: <IconWorldUpload {...s} />,
+              unarchive: <IconArchive {...s} />,
+              delete: <IconTrash {...s} />,
+            }[a as 'reset'];
+            return (
+              <Menu.Item
+                key={a}
+                leftSection={icon}
+                className={a === 'delete' ? 'danger' : ''}
+                disabled={n === 0}
+                title={n === 0 ? RULES[a].why : undefined}
+                onClick={() => start(a)}
+              >
+                {RULES[a].label}{' '}
+                <span className="of">
+                  {n} of {tasks.length}
+                </span>
+              </Menu.Item>
+            );
           })}
         </Menu.Dropdown>
       </Menu>
       <span className="sp" />
-      <button type="button" className="clr" onClick={clear}>Clear <kbd>Esc</kbd></button>
+      <button type="button" className="clr" onClick={clear}>
+        Clear <kbd>Esc</kbd>
+      </button>
     </div>
   );
 }

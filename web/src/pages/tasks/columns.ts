@@ -3,8 +3,14 @@ import { useMemo, useState } from 'react';
 import type { Task } from '../../api/types';
 import { metricsOf, paramsOf, rankMetric } from '../../lib/task';
 
-export interface Columns { metrics: string[]; params: string[] }
-export interface Found { metrics: Array<{ key: string; hash: string; count: number }>; params: Array<{ key: string; differs: boolean; count: number }> }
+export interface Columns {
+  metrics: string[];
+  params: string[];
+}
+export interface Found {
+  metrics: Array<{ key: string; hash: string; count: number }>;
+  params: Array<{ key: string; differs: boolean; count: number }>;
+}
 
 /** Everything that could be a column. Metrics by how many tasks have them, then by interest; parameters that differ first. */
 export function findColumns(tasks: Task[]): Found {
@@ -27,10 +33,15 @@ export function findColumns(tasks: Task[]): Found {
     Math.round(Math.log2(b.count / a.count)) || rankMetric(a.key) - rankMetric(b.key) || (a.key < b.key ? -1 : 1);
   return {
     metrics: [...metrics].map(([key, m]) => ({ key, ...m })).sort(byInterest),
-    params: [...params].map(([key, p]) => ({ key, differs: p.values.size > 1 || p.count < tasks.length, count: p.count })).sort((a, b) => Number(b.differs) - Number(a.differs) || b.count - a.count || (a.key < b.key ? -1 : 1)),
+    params: [...params]
+      .map(([key, p]) => ({ key, differs: p.values.size > 1 || p.count < tasks.length, count: p.count }))
+      .sort((a, b) => Number(b.differs) - Number(a.differs) || b.count - a.count || (a.key < b.key ? -1 : 1)),
   };
 }
-export const firstChoice = (f: Found): Columns => ({ metrics: f.metrics.slice(0, 3).map((m) => m.key), params: (f.params.some((p) => p.differs) ? f.params.filter((p) => p.differs) : f.params).slice(0, 3).map((p) => p.key) });
+export const firstChoice = (f: Found): Columns => ({
+  metrics: f.metrics.slice(0, 3).map((m) => m.key),
+  params: (f.params.some((p) => p.differs) ? f.params.filter((p) => p.differs) : f.params).slice(0, 3).map((p) => p.key),
+});
 
 /** The columns of a project's table, kept in this browser once the user has changed them. */
 export function useColumns(project: string, found: Found): [Columns, (c: Columns | null) => void] {
@@ -39,11 +50,18 @@ export function useColumns(project: string, found: Found): [Columns, (c: Columns
     try {
       const v = JSON.parse(localStorage.getItem(key) ?? 'null') as Columns | null;
       return v && Array.isArray(v.metrics) && Array.isArray(v.params) ? v : null;
-    } catch { return null; }
+    } catch {
+      return null;
+    }
   });
   const set = (c: Columns | null): void => {
     setOwn(c);
-    try { if (c) localStorage.setItem(key, JSON.stringify(c)); else localStorage.removeItem(key); } catch { /* not kept */ }
+    try {
+      if (c) localStorage.setItem(key, JSON.stringify(c));
+      else localStorage.removeItem(key);
+    } catch {
+      /* not kept */
+    }
   };
   const auto = useMemo(() => firstChoice(found), [found]);
   return [own ?? auto, set];

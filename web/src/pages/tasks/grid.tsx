@@ -11,22 +11,37 @@ import type { Columns, Found } from './columns';
 import { TaskCard, TaskRow, type RowView } from './row';
 
 export interface GridProps {
-  rows: RowView[]; cols: Columns; found: Found; order: string; setOrder: (o: string) => void; wide: boolean; total: number | null;
-  selected: Set<string>; setSelected: (s: Set<string>) => void; more: boolean; loadMore: () => void;
+  rows: RowView[];
+  cols: Columns;
+  found: Found;
+  order: string;
+  setOrder: (o: string) => void;
+  wide: boolean;
+  total: number | null;
+  selected: Set<string>;
+  setSelected: (s: Set<string>) => void;
+  more: boolean;
+  loadMore: () => void;
 }
-const ROW = 32, CARD = 85;
+const ROW = 32,
+  CARD = 85;
 
 /** For each metric column the task with the best value among the rows on hand; finite numbers only, and only where there is a choice. */
 export function bestOf(rows: RowView[], metrics: string[]): Map<string, string> {
   const out = new Map<string, string>();
   for (const k of metrics) {
     const low = betterIs(k) === 'min';
-    let id = '', best = NaN, n = 0;
+    let id = '',
+      best = NaN,
+      n = 0;
     for (const r of rows) {
       const v = r.metrics.get(k)?.value;
       if (v === null || v === undefined || !Number.isFinite(v)) continue;
       n++;
-      if (id === '' || (low ? v < best : v > best)) { id = r.task.id; best = v; }
+      if (id === '' || (low ? v < best : v > best)) {
+        id = r.task.id;
+        best = v;
+      }
     }
     if (n > 1) out.set(k, id);
   }
@@ -35,12 +50,55 @@ export function bestOf(rows: RowView[], metrics: string[]): Map<string, string> 
 
 const clamp = (lo: number, hi: number, v: number): number => Math.round(Math.min(hi, Math.max(lo, v)));
 /** A parameter column is as wide as its head and first values need, within limits. */
-const paramWidth = (rows: RowView[], key: string): number => clamp(52, 132, 17 + Math.max((key.split('/').pop() ?? key).length * 6.6, ...rows.slice(0, 40).map((r) => (r.params.get(key)?.length ?? 0) * 7.3)));
+const paramWidth = (rows: RowView[], key: string): number =>
+  clamp(
+    52,
+    132,
+    17 + Math.max((key.split('/').pop() ?? key).length * 6.6, ...rows.slice(0, 40).map((r) => (r.params.get(key)?.length ?? 0) * 7.3)),
+  );
 
-function Head({ label, field, order, setOrder, cls = '', note, tip }: { label: string; field: string | null; order: string; setOrder: (o: string) => void; cls?: string; note?: string; tip?: string }) {
-  const desc = order === `-${field}`, on = desc || order === field;
-  const inner = <><span className="cut">{label}</span>{note && <small title={note === 'max' ? 'higher is better' : 'lower is better'}>{note}</small>}{on && (desc ? <IconArrowDown size={13} stroke={2} /> : <IconArrowUp size={13} stroke={2} />)}</>;
-  return <div role="columnheader" className={`c ${cls}${on ? ' sort' : ''}`} title={tip} aria-sort={on ? (desc ? 'descending' : 'ascending') : undefined}>{field ? <button type="button" onClick={() => setOrder(desc ? field : `-${field}`)}>{inner}</button> : inner}</div>;
+function Head({
+  label,
+  field,
+  order,
+  setOrder,
+  cls = '',
+  note,
+  tip,
+}: {
+  label: string;
+  field: string | null;
+  order: string;
+  setOrder: (o: string) => void;
+  cls?: string;
+  note?: string;
+  tip?: string;
+}) {
+  const desc = order === `-${field}`,
+    on = desc || order === field;
+  const inner = (
+    <>
+      <span className="cut">{label}</span>
+      {note && <small title={note === 'max' ? 'higher is better' : 'lower is better'}>{note}</small>}
+      {on && (desc ? <IconArrowDown size={13} stroke={2} /> : <IconArrowUp size={13} stroke={2} />)}
+    </>
+  );
+  return (
+    <div
+      role="columnheader"
+      className={`c ${cls}${on ? ' sort' : ''}`}
+      title={tip}
+      aria-sort={on ? (desc ? 'descending' : 'ascending') : undefined}
+    >
+      {field ? (
+        <button type="button" onClick={() => setOrder(desc ? field : `-${field}`)}>
+          {inner}
+        </button>
+      ) : (
+        inner
+      )}
+    </div>
+  );
 }
 
 export function TaskGrid(p: GridProps) {
@@ -51,36 +109,76 @@ export function TaskGrid(p: GridProps) {
   const anchor = useRef<number>(0);
   const best = useMemo(() => bestOf(rows, cols.metrics), [rows, cols.metrics]);
   const size = narrow ? CARD : ROW;
-  const virt = useVirtualizer({ count: rows.length, getScrollElement: () => box.current, estimateSize: () => size, overscan: 12, scrollPaddingStart: 32 });
+  const virt = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => size,
+    overscan: 12,
+    scrollPaddingStart: 32,
+  });
   useEffect(() => virt.measure(), [size, virt]);
   const items = virt.getVirtualItems();
   const lastShown = items[items.length - 1]?.index ?? 0;
-  useEffect(() => { if (p.more && lastShown >= rows.length - 20) p.loadMore(); }, [lastShown, rows.length, p.more]); // eslint-disable-line
+  useEffect(() => {
+    if (p.more && lastShown >= rows.length - 20) p.loadMore();
+  }, [lastShown, rows.length, p.more]); // eslint-disable-line
 
-  const pick = useCallback((id: string, range: boolean): void => {
-    const i = rows.findIndex((r) => r.task.id === id);
-    const next = new Set(selected);
-    if (range) for (let k = Math.min(anchor.current, i); k <= Math.max(anchor.current, i); k++) { const t = rows[k]; if (t) next.add(t.task.id); }
-    else if (next.has(id)) next.delete(id); else next.add(id);
-    anchor.current = i;
-    setSelected(next);
-  }, [rows, selected, setSelected]);
+  const pick = useCallback(
+    (id: string, range: boolean): void => {
+      const i = rows.findIndex((r) => r.task.id === id);
+      const next = new Set(selected);
+      if (range)
+        for (let k = Math.min(anchor.current, i); k <= Math.max(anchor.current, i); k++) {
+          const t = rows[k];
+          if (t) next.add(t.task.id);
+        }
+      else if (next.has(id)) next.delete(id);
+      else next.add(id);
+      anchor.current = i;
+      setSelected(next);
+    },
+    [rows, selected, setSelected],
+  );
 
-  const focusRow = useCallback((i: number): void => {
-    const k = Math.max(0, Math.min(rows.length - 1, i));
-    setCur(k);
-    virt.scrollToIndex(k);
-    requestAnimationFrame(() => requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-index="${k}"]`)?.focus({ preventScroll: true })));
-  }, [rows.length, virt]);
+  const focusRow = useCallback(
+    (i: number): void => {
+      const k = Math.max(0, Math.min(rows.length - 1, i));
+      setCur(k);
+      virt.scrollToIndex(k);
+      requestAnimationFrame(() =>
+        requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-index="${k}"]`)?.focus({ preventScroll: true })),
+      );
+    },
+    [rows.length, virt],
+  );
   const keys = useMemo(() => {
     const at = (): RowView | undefined => rows[cur];
-    const open = (): void => { const r = at(); if (r) navigate(taskPath(r.task.project?.id ?? '*', r.task.id)); };
+    const open = (): void => {
+      const r = at();
+      if (r) navigate(taskPath(r.task.project?.id ?? '*', r.task.id));
+    };
     // Enter belongs to whatever has the focus; with none it opens the current row, also while the focus is on its way there.
     const enter = (): void | false => (document.activeElement === document.body ? open() : false);
     const inGrid = (): boolean => !!box.current?.contains(document.activeElement);
     const step = (d: number) => (): void => focusRow(inGrid() ? cur + d : cur);
-    const toggle = (): void => { const r = at(); if (r) pick(r.task.id, false); };
-    return { j: step(1), k: step(-1), ArrowDown: step(1), ArrowUp: step(-1), PageDown: step(15), PageUp: step(-15), Home: () => focusRow(0), End: () => focusRow(rows.length - 1), o: open, Enter: enter, x: toggle, ' ': toggle };
+    const toggle = (): void => {
+      const r = at();
+      if (r) pick(r.task.id, false);
+    };
+    return {
+      j: step(1),
+      k: step(-1),
+      ArrowDown: step(1),
+      ArrowUp: step(-1),
+      PageDown: step(15),
+      PageUp: step(-15),
+      Home: () => focusRow(0),
+      End: () => focusRow(rows.length - 1),
+      o: open,
+      Enter: enter,
+      x: toggle,
+      ' ': toggle,
+    };
   }, [rows, cur, focusRow, pick]);
   useKeys(keys, rows.length > 0);
 
@@ -88,34 +186,104 @@ export function TaskGrid(p: GridProps) {
     return (
       <div className="gridwrap" ref={box}>
         <div className="cards" role="list" aria-label="Tasks" style={{ height: virt.getTotalSize() }}>
-          {items.map((v) => { const r = rows[v.index]; return r && <TaskCard key={r.task.id} view={r} cols={cols} best={best} top={v.start} showProject={p.wide} />; })}
+          {items.map((v) => {
+            const r = rows[v.index];
+            return r && <TaskCard key={r.task.id} view={r} cols={cols} best={best} top={v.start} showProject={p.wide} />;
+          })}
         </div>
       </div>
     );
   }
-  const fixed = [...cols.metrics.map((k) => clamp(96, 124, 44 + k.length * 6.6)), ...cols.params.map((k) => paramWidth(rows, k)), 82, 84, 60];
-  const template = ['36px', 'minmax(260px, 1.2fr)', 'minmax(196px, .8fr)', ...(p.wide ? ['minmax(104px, .5fr)'] : []), ...fixed.map((w) => `${w}px`)].join(' ');
+  const fixed = [
+    ...cols.metrics.map((k) => clamp(96, 124, 44 + k.length * 6.6)),
+    ...cols.params.map((k) => paramWidth(rows, k)),
+    82,
+    84,
+    60,
+  ];
+  const template = [
+    '36px',
+    'minmax(260px, 1.2fr)',
+    'minmax(196px, .8fr)',
+    ...(p.wide ? ['minmax(104px, .5fr)'] : []),
+    ...fixed.map((w) => `${w}px`),
+  ].join(' ');
   const min = 36 + 260 + 196 + (p.wide ? 104 : 0) + fixed.reduce((a, w) => a + w, 0) + 8;
   const hash = new Map(p.found.metrics.map((m) => [m.key, m.hash]));
   const all = rows.length > 0 && rows.every((r) => selected.has(r.task.id));
   return (
     <div className="gridwrap" ref={box}>
-      <div className="grid" role="grid" aria-rowcount={(p.total ?? rows.length) + 1} aria-label="Tasks" aria-multiselectable style={{ '--cols': template, minWidth: min } as CSSProperties}>
+      <div
+        className="grid"
+        role="grid"
+        aria-rowcount={(p.total ?? rows.length) + 1}
+        aria-label="Tasks"
+        aria-multiselectable
+        style={{ '--cols': template, minWidth: min } as CSSProperties}
+      >
         <div role="rowgroup" className="thg">
           <div role="row" aria-rowindex={1} className="tr th">
-            <div role="columnheader" className="c chk"><Checkbox checked={all} indeterminate={!all && selected.size > 0} onChange={() => setSelected(all ? new Set() : new Set(rows.map((r) => r.task.id)))} aria-label="Select all shown" /></div>
+            <div role="columnheader" className="c chk">
+              <Checkbox
+                checked={all}
+                indeterminate={!all && selected.size > 0}
+                onChange={() => setSelected(all ? new Set() : new Set(rows.map((r) => r.task.id)))}
+                aria-label="Select all shown"
+              />
+            </div>
             <Head label="Name" field="name" order={p.order} setOrder={p.setOrder} cls="hname" />
             <Head label="Status" field="status" order={p.order} setOrder={p.setOrder} />
             {p.wide && <Head label="Project" field={null} order={p.order} setOrder={p.setOrder} />}
-            {cols.metrics.map((k) => <Head key={k} label={k} field={hash.has(k) ? `last_metrics.${hash.get(k)}.value` : null} order={p.order} setOrder={p.setOrder} cls="num" note={betterIs(k)} tip={k} />)}
-            {cols.params.map((k, i) => <Head key={k} label={k.split('/').pop() ?? k} field={null} order={p.order} setOrder={p.setOrder} cls={`num${i === 0 ? ' p1' : ''}`} tip={k} />)}
+            {cols.metrics.map((k) => (
+              <Head
+                key={k}
+                label={k}
+                field={hash.has(k) ? `last_metrics.${hash.get(k)}.value` : null}
+                order={p.order}
+                setOrder={p.setOrder}
+                cls="num"
+                note={betterIs(k)}
+                tip={k}
+              />
+            ))}
+            {cols.params.map((k, i) => (
+              <Head
+                key={k}
+                label={k.split('/').pop() ?? k}
+                field={null}
+                order={p.order}
+                setOrder={p.setOrder}
+                cls={`num${i === 0 ? ' p1' : ''}`}
+                tip={k}
+              />
+            ))}
             <Head label="Started" field="started" order={p.order} setOrder={p.setOrder} />
             <Head label="Duration" field="active_duration" order={p.order} setOrder={p.setOrder} cls="num" />
             <Head label="User" field={null} order={p.order} setOrder={p.setOrder} />
           </div>
         </div>
         <div role="rowgroup" className="vrows" style={{ height: virt.getTotalSize() }}>
-          {items.map((v) => { const r = rows[v.index]; return r && <TaskRow key={r.task.id} view={r} index={v.index} cols={cols} best={best} selected={selected.has(r.task.id)} current={v.index === Math.min(cur, rows.length - 1)} wide={p.wide} top={v.start} height={ROW} onSelect={pick} onFocus={setCur} />; })}
+          {items.map((v) => {
+            const r = rows[v.index];
+            return (
+              r && (
+                <TaskRow
+                  key={r.task.id}
+                  view={r}
+                  index={v.index}
+                  cols={cols}
+                  best={best}
+                  selected={selected.has(r.task.id)}
+                  current={v.index === Math.min(cur, rows.length - 1)}
+                  wide={p.wide}
+                  top={v.start}
+                  height={ROW}
+                  onSelect={pick}
+                  onFocus={setCur}
+                />
+              )
+            );
+          })}
         </div>
       </div>
     </div>

@@ -29,12 +29,25 @@ export function Tasks({ project }: { project: string }) {
   const [live, setLive] = useState(true);
   const [selected, setSelected] = useState<Set<string>>(NONE);
   const box = useRef<HTMLInputElement>(null);
-  useKeys(useMemo(() => ({ '/': () => { box.current?.focus(); box.current?.select(); } }), []));
+  useKeys(
+    useMemo(
+      () => ({
+        '/': () => {
+          box.current?.focus();
+          box.current?.select();
+        },
+      }),
+      [],
+    ),
+  );
   const user = useUser();
   const projects = useProjects();
   const filter = useMemo(() => queryFilter(parseQuery(text), user.data?.id ?? null), [text, user.data?.id]);
   const q = useTasks(project, filter, order, live);
-  const tasks = useMemo(() => { const seen = new Set<string>(); return (q.data?.pages ?? []).flat().filter((t) => !seen.has(t.id) && seen.add(t.id)); }, [q.data]);
+  const tasks = useMemo(() => {
+    const seen = new Set<string>();
+    return (q.data?.pages ?? []).flat().filter((t) => !seen.has(t.id) && seen.add(t.id));
+  }, [q.data]);
   const rows = useMemo(() => tasks.map(viewOf), [tasks]);
   const found = useMemo(() => findColumns(tasks), [tasks]);
   const [cols, setCols] = useColumns(project, found);
@@ -44,12 +57,36 @@ export function Tasks({ project }: { project: string }) {
 
   const all = projects.data ?? [];
   const self = all.find((p) => p.id === project);
-  const total = project === '*' ? (projects.data ? all.filter((p) => !p.name.includes('/')).reduce((a, p) => a + (p.stats?.active?.total_tasks ?? 0), 0) : null) : (self?.stats?.active?.total_tasks ?? null);
+  const total =
+    project === '*'
+      ? projects.data
+        ? all.filter((p) => !p.name.includes('/')).reduce((a, p) => a + (p.stats?.active?.total_tasks ?? 0), 0)
+        : null
+      : (self?.stats?.active?.total_tasks ?? null);
   const filtered = text.trim() !== '';
   const tags = useMemo(() => [...new Set(tasks.flatMap((t) => t.tags ?? []))].sort(), [tasks]);
-  const running = tasks.filter((t) => statusOf(t) === 'running').length, failed = tasks.filter((t) => statusOf(t) === 'failed').length;
+  const running = tasks.filter((t) => statusOf(t) === 'running').length,
+    failed = tasks.filter((t) => statusOf(t) === 'failed').length;
   const shown = `${formatCount(tasks.length)}${q.hasNextPage ? '+' : ''}`;
-  const exportCsv = (): void => saveText('tasks.csv', csv([['id', 'name', 'status', 'project', 'user', 'started', 'completed', ...cols.metrics, ...cols.params], ...rows.map((r) => [r.task.id, r.task.name ?? '', statusOf(r.task), r.task.project?.name ?? '', r.task.user?.name ?? '', r.task.started ?? '', r.task.completed ?? '', ...cols.metrics.map((k) => String(r.metrics.get(k)?.value ?? '')), ...cols.params.map((k) => r.params.get(k) ?? '')])]), 'text/csv');
+  const exportCsv = (): void =>
+    saveText(
+      'tasks.csv',
+      csv([
+        ['id', 'name', 'status', 'project', 'user', 'started', 'completed', ...cols.metrics, ...cols.params],
+        ...rows.map((r) => [
+          r.task.id,
+          r.task.name ?? '',
+          statusOf(r.task),
+          r.task.project?.name ?? '',
+          r.task.user?.name ?? '',
+          r.task.started ?? '',
+          r.task.completed ?? '',
+          ...cols.metrics.map((k) => String(r.metrics.get(k)?.value ?? '')),
+          ...cols.params.map((k) => r.params.get(k) ?? ''),
+        ]),
+      ]),
+      'text/csv',
+    );
   const name = project === '*' ? 'All tasks' : (self?.name ?? 'Project');
   return (
     <Shell nav={project === '*' ? 'tasks' : 'projects'} title={name} crumbs={self ? projectCrumbs(all, self.name) : [{ label: name }]}>
@@ -59,13 +96,73 @@ export function Tasks({ project }: { project: string }) {
         <div className="chips">
           <FilterMenu value={text} onChange={setText} tags={tags} />
           <Chips value={text} onChange={setText} />
-          <span className="tsum" role="status">{q.data && <><b>{shown}</b>{filtered || total === null || total <= tasks.length ? (tasks.length === 1 ? ' task' : ' tasks') : ` of ${formatCount(total)} tasks`}{running > 0 && <><i>·</i><span className="r"><b>{running}</b> running</span></>}{failed > 0 && <><i>·</i><span className="fl"><b>{failed}</b> failed</span></>}</>}</span>
+          <span className="tsum" role="status">
+            {q.data && (
+              <>
+                <b>{shown}</b>
+                {filtered || total === null || total <= tasks.length
+                  ? tasks.length === 1
+                    ? ' task'
+                    : ' tasks'
+                  : ` of ${formatCount(total)} tasks`}
+                {running > 0 && (
+                  <>
+                    <i>·</i>
+                    <span className="r">
+                      <b>{running}</b> running
+                    </span>
+                  </>
+                )}
+                {failed > 0 && (
+                  <>
+                    <i>·</i>
+                    <span className="fl">
+                      <b>{failed}</b> failed
+                    </span>
+                  </>
+                )}
+              </>
+            )}
+          </span>
           <LiveSwitch live={live} setLive={setLive} />
         </div>
-        {q.error && !q.data ? <Failed what="The tasks could not be loaded" error={q.error} retry={() => void q.refetch()} />
-          : q.isPending ? <div className="gridwrap"><LoadingRows n={16} /></div>
-          : rows.length === 0 ? <div className="gridwrap"><Empty title={filtered ? 'No task matches' : 'No task here yet'} action={filtered ? <Button onClick={() => setText('')}>Clear filters</Button> : undefined}>{filtered ? 'The filter hides everything in this list.' : <>A script with <code>Task.init(project_name="{self?.name ?? 'first'}", task_name="…")</code> appears here as soon as it starts.</>}</Empty></div>
-          : <TaskGrid rows={rows} cols={cols} found={found} order={order} setOrder={setOrder} wide={project === '*'} total={filtered ? null : total} selected={selected} setSelected={setSelected} more={q.hasNextPage && !q.isFetchingNextPage} loadMore={() => void q.fetchNextPage()} />}
+        {q.error && !q.data ? (
+          <Failed what="The tasks could not be loaded" error={q.error} retry={() => void q.refetch()} />
+        ) : q.isPending ? (
+          <div className="gridwrap">
+            <LoadingRows n={16} />
+          </div>
+        ) : rows.length === 0 ? (
+          <div className="gridwrap">
+            <Empty
+              title={filtered ? 'No task matches' : 'No task here yet'}
+              action={filtered ? <Button onClick={() => setText('')}>Clear filters</Button> : undefined}
+            >
+              {filtered ? (
+                'The filter hides everything in this list.'
+              ) : (
+                <>
+                  A script with <code>Task.init(project_name="{self?.name ?? 'first'}", task_name="…")</code> appears here as soon as it
+                  starts.
+                </>
+              )}
+            </Empty>
+          </div>
+        ) : (
+          <TaskGrid
+            rows={rows}
+            cols={cols}
+            found={found}
+            order={order}
+            setOrder={setOrder}
+            wide={project === '*'}
+            total={filtered ? null : total}
+            selected={selected}
+            setSelected={setSelected}
+            more={q.hasNextPage && !q.isFetchingNextPage}
+            loadMore={() => void q.fetchNextPage()}
+          />
+        )}
         {chosen.length > 0 && <BulkBar tasks={chosen} clear={clear} />}
       </div>
     </Shell>
