@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "run/room.h"
+#include "run/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,10 @@ int station_start (struct run *r, struct error *err)
     if (cgroup_create (&r->cgroup, r->id))
         procs = cgroup_procs (&r->cgroup);
     r->oom_before = machine_oom_kills ();
+    run_notice (
+        r, "INFO",
+        "Environment setup completed successfully"); /* these two lines are what log filters look for */
+    run_notice (r, "INFO", "Starting Task Execution:");
     struct spawn s = { .argv = command (r),
                        .env = run_environment (r),
                        .cwd = r->what.cwd,
@@ -223,6 +228,48 @@ static void drain (struct run *r)
     console_finish (r->console, clock_now ());
 }
 
+/* agent.abort_callback_cmd: a command that is run, beside the task, before the task is ended. */
+static void run_callback (struct run *r)
+{
+    const struct conf_agent *c = &r->conf->agent;
+    const char *const *argv;
+    struct spawn s = { .env = run_environment (r),
+                       .cwd = r->what.cwd,
+                       .out = SPAWN_INHERIT,
+                       .err = SPAWN_INHERIT,
+                       .in = SPAWN_NULL,
+                       .new_session = true,
+                       .death_signal = SIGKILL };
+    struct child child;
+    struct spawn_end end;
+    struct error err = { 0 };
+    size_t n;
+    if (!c->abort_callback_cmd || !c->abort_callback_cmd[0])
+        return;
+    if (words_split (r->arena, c->abort_callback_cmd, run_variable, r, &argv, &n, &err) < 0 || !n ||
+        (s.argv = argv, spawn_start (&s, &child, &err) < 0)) {
+        run_notice (r, "WARNING", "agent.abort_callback_cmd: %s", n ? err.text : "no command");
+        return;
+    }
+    int64_t until = clock_monotonic () + (int64_t)(1000 * c->abort_callback_timeout);
+    for (;;) {
+        struct pollfd p[3] = { { r->pipe, POLLIN, 0 },
+                               { child.pidfd, POLLIN, 0 },
+                               { r->stop.now_fd, POLLIN, 0 } };
+        int64_t left = until - clock_monotonic ();
+        if (left <= 0 || poll (p, 3, (int)(left < 1000 ? left : 1000)) < 0 || p[1].revents || p[2].revents)
+            break;
+        if (p[0].revents)
+            read_output (r);
+    }
+    if (kill (-child.pid, SIGKILL) == 0 && clock_monotonic () >= until)
+        run_notice (r, "WARNING", "agent.abort_callback_cmd: not done after %.0f s, killed",
+                    c->abort_callback_timeout);
+    if (spawn_wait (&child, &end, &err) == 0 && (end.signaled || end.code))
+        run_notice (r, "WARNING", "agent.abort_callback_cmd ended with code %d",
+                    end.signaled ? -end.code : end.code);
+}
+
 int station_watch (struct run *r, struct error *err)
 {
     (void)err;
@@ -231,6 +278,8 @@ int station_watch (struct run *r, struct error *err)
     if (!r->by_itself) {
         enum stop_reason reason = stop_get (&r->stop);
         run_notice (r, "ERROR", "%s (%d) %s", stop_words[reason].text, (int)reason, stop_words[reason].name);
+        if (reason == STOP_USER)
+            run_callback (r);
     }
     end_all (r, grace);
     drain (r);

@@ -155,6 +155,16 @@ def test_abort_leaves_nothing_alive(machine):
     assert any("User aborted" in m for m in machine.log(t, "ERROR"))
 
 
+def test_abort_callback_runs_before_the_end(machine):
+    saved = machine.folder / "saved"
+    t = machine.task("import time; print('ready', flush=True); time.sleep(1000)")
+    p = machine.start(t, CLEARML_AGENT_ABORT_CALLBACK_CMD=f"sh -c 'echo $CLEARML_TASK_ID >{saved}'")
+    wait_for("the script", lambda: "ready" in machine.log(t))
+    machine.server.call("tasks.stop", task=t)
+    assert p.wait(GUARD) == 254
+    assert saved.read_text() == t + "\n"
+
+
 def test_a_script_that_saves_on_term_gets_its_time(machine):
     t = machine.task("import signal, sys, time\n"
                      "def save(*_):\n    time.sleep(2); print('saved', flush=True); sys.exit(0)\n"
