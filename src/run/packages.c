@@ -127,9 +127,6 @@ int station_environment (struct run *r, struct error *err)
     const struct conf_agent *c = &r->conf->agent;
     const char *store = given (c->venvs_cache) ? c->venvs_cache : path_join (r->arena, r->cache, "python");
     const char *skip = c->skip_pip_venv_install;
-    if (given (c->custom_build_script))
-        run_notice (r, "WARNING",
-                    "agent.custom_build_script is not run by this agent: it makes the environment itself");
     if (choose_requirements (r, err) < 0)
         return -1;
     if (c->skip_python_env_install || !needs_python (r))
