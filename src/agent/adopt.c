@@ -30,6 +30,12 @@ static bool is_ours (const struct agent *g, const char *worker)
     return !strncmp (worker, g->worker, n) && (!worker[n] || !strncmp (worker + n, ":s", 2));
 }
 
+/* Runs of another server are left to a daemon of that server: ours could not tell it anything. */
+static bool is_elsewhere (const struct agent *g, const struct agent_task *t)
+{
+    return *t->server && strcmp (t->server, client_server (g->client));
+}
+
 static bool is_followed (const struct agent *g, const char *run_id)
 {
     for (const struct run *r = g->runs; r; r = r->next)
@@ -102,7 +108,9 @@ void adopt_all (struct agent *g)
     if (agent_tasks (a, &tasks, &n, &err) < 0)
         return;
     for (size_t i = 0; i < n; i++)
-        if (is_ours (g, tasks[i].worker) && !is_followed (g, path_base (tasks[i].folder)))
+        if (is_elsewhere (g, &tasks[i]))
+            log_info ("agent", "task %s is of %s: left alone", tasks[i].task, tasks[i].server);
+        else if (is_ours (g, tasks[i].worker) && !is_followed (g, path_base (tasks[i].folder)))
             adopt_one (g, &tasks[i]);
 }
 
@@ -135,8 +143,9 @@ void adopt_orphans (struct agent *g)
         struct journal_entry e = { 0 };
         struct run *r;
 
-        if (tasks[i].alive || !*tasks[i].worker || is_ours (g, tasks[i].worker) ||
-            !daemon_is_gone (a, g, tasks[i].worker) || !(r = read_run (g, &tasks[i], &e)))
+        if (tasks[i].alive || is_elsewhere (g, &tasks[i]) || !*tasks[i].worker ||
+            is_ours (g, tasks[i].worker) || !daemon_is_gone (a, g, tasks[i].worker) ||
+            !(r = read_run (g, &tasks[i], &e)))
             continue;
         if (!e.process.pid && g->engine->sweep (arena_printf (a, JOURNAL_RUN_ID "=%s", r->id), 0)) {
             run_destroy (r); /* a supervisor that has not signed yet */

@@ -48,7 +48,7 @@ struct agent_daemon {
     int64_t started;
 };
 struct agent_task {
-    const char *task, *worker, *stage, *folder, *token;
+    const char *task, *worker, *stage, *folder, *token, *server;
     bool alive; /* its supervisor */
     int64_t t;
 };

@@ -280,6 +280,7 @@ int agent_tasks (struct arena *a, struct agent_task **ret, size_t *ret_n, struct
                                              .worker = e.worker ? e.worker : "",
                                              .stage = e.stage,
                                              .token = e.token,
+                                             .server = e.server ? e.server : "",
                                              .folder = run,
                                              .alive = process_alive (&e.process),
                                              .t = e.t };

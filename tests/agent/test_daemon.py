@@ -400,6 +400,26 @@ def test_both_killed(server, daemons, tmp_path):
     wait_for("the folder to be tidied", lambda: not second.journals())
 
 
+def test_runs_of_another_server_are_left_alone(server_factory, daemons, tmp_path):
+    """Two servers, one user, the same worker id: the daemon of the one does not touch the runs of the other."""
+    one, two = server_factory(), server_factory()
+    d = daemons(one, "--queue", "default").ready()
+    task = make_task(one, COUNTER.format(folder=str(tmp_path)))
+    wait_for("the task to run", lambda: lines(tmp_path) > 5)
+    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    d.process.kill()
+    d.process.wait()
+    os.kill(run["pid"], signal.SIGKILL)
+    other = daemons(two, "--queue", "default").ready()
+    assert wait_status(two, make_task(two, "print('served')"))["status"] == "completed"
+    wait_for("the words", lambda: "left alone" in other.text())
+    assert task in d.journals()
+    assert task_of(one, task)["status"] == "in_progress"
+    other.end()
+    daemons(one, "--queue", "default").ready()
+    assert wait_status(one, task)["status"] == "failed"
+
+
 def test_killed_between_claim_and_start(server, daemons, tmp_path):
     """The run was written down, and the daemon died before anything was started: the next one starts it."""
     d = daemons(server, "--queue", "nothing").ready()
