@@ -5,6 +5,7 @@ The help texts are the one source; this only dresses them: usage as SYNOPSIS, th
 arguments and options as tagged lists, what follows as EXAMPLES. Verbs are found by walking the lists that --help of a
 verb with sub-verbs prints.
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -84,6 +85,6 @@ def walk(program, folder, words):
 
 
 if __name__ == "__main__":
-    target = pathlib.Path(sys.argv[2])
+    target = pathlib.Path(os.environ.get("MESON_INSTALL_DESTDIR_PREFIX", "."), sys.argv[2])  # under meson install
     target.mkdir(parents=True, exist_ok=True)
     walk(sys.argv[1], target, [])
