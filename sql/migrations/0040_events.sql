@@ -104,4 +104,4 @@ CREATE TABLE event_row (
     doc      BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX event_row_identity ON event_row (stream, type, identity);
-CREATE INDEX event_row_metric ON event_row (stream, type, metric, variant, iter);
+CREATE INDEX event_row_metric ON event_row (stream, type, metric, variant, iter, received);

@@ -189,6 +189,16 @@ static int range_value (struct query_build *b, enum query_show type, const char 
     return 0;
 }
 
+/* An end that is left open does not let infinities in: they are no measurements that a range could mean. */
+static void put_finite (struct query_build *b, struct query_named *f, bool above, struct str *s)
+{
+    if (f->field->show != QUERY_REAL)
+        return;
+    str_puts (s, " AND ");
+    query_put_fragment (b, s, f->field->expr, f);
+    str_puts (s, above ? " <= 1.7976931348623157e308" : " >= -1.7976931348623157e308");
+}
+
 /* [">=1", "<5"]: comparisons, as dates have them */
 static int filter_comparisons (struct query_build *b, struct query_named *f, const char *name,
                                struct text list, struct str *s, struct error *err)
@@ -212,6 +222,8 @@ static int filter_comparisons (struct query_build *b, struct query_named *f, con
         query_put_fragment (b, s, f->field->expr, f);
         str_addf (s, " %s ", op);
         query_put_value (b, s, v);
+        if (*op != '=')
+            put_finite (b, f, *op == '>', s);
         first = false;
     }
     return 0;
@@ -261,6 +273,8 @@ static int filter_range (struct query_build *b, struct query_named *f, const cha
         query_put_fragment (b, s, f->field->expr, f);
         str_puts (s, i ? " <= " : " >= ");
         query_put_value (b, s, v[i]);
+        if (!has[!i])
+            put_finite (b, f, !i, s);
     }
     str_puts (s, has[0] ? "" : ")");
     return 0;

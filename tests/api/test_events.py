@@ -693,3 +693,26 @@ def test_vectors(shared_server, task):
     assert s.call("events.get_vector_metrics_and_variants", task=task)["metrics"] == {"h": ["w"]}
     got = s.call("events.vector_metrics_iter_histogram", task=task, metric="h", variant="w")
     assert got == {"metric": "h", "variant": "w", "iterations": [1, 2], "vectors": [[1, 1.5], [2, 2.5]]}
+
+
+def test_tasks_are_filtered_and_ordered_by_metrics(shared_server):
+    """A run with loss NaN is never "below 0.1" (bug report), and stands at the end of both orders."""
+    s = shared_server
+    project = s.call("projects.create", name="metrics of runs", description="")["id"]
+    values = {"a": 0.05, "b": math.nan, "c": 0.5, "d": math.inf, "e": -3}
+    ids = {}
+    for name, value in values.items():
+        ids[name] = s.call("tasks.create", name=f"run {name}", type="training", project=project)["id"]
+        s.batch("events.add_batch", [scalar(ids[name], 1, 100, metric="avg model score"), scalar(ids[name], 1, value, metric="loss")])
+    ids["f"] = s.call("tasks.create", name="run without", type="training", project=project)["id"]
+    path = f"last_metrics.{md5('loss')}.{md5('v')}.value"
+
+    def found(**query):
+        return [t["name"][-1] for t in s.call("tasks.get_all_ex", project=[project], only_fields=["name"], **query)["tasks"]]
+
+    assert sorted(found(**{path: [None, 0.1]})) == ["a", "e", "t"]  # no loss at all: as the reference, below every maximum
+    assert sorted(found(**{path: [-100, 0.1]})) == ["a", "e"]
+    assert sorted(found(**{path: [0.1, None]})) == ["c"] and found(**{path: [">0.1"]}) == ["c"]
+    assert sorted(found(**{path: ["<0.1"]})) == ["a", "e"]
+    up, down = found(order_by=[path]), found(order_by=["-" + path])
+    assert up[:4] == ["e", "a", "c", "d"] and down[:4] == ["d", "c", "a", "e"] and set(up[4:]) == set(down[4:]) == {"b", "t"}

@@ -6,9 +6,13 @@
 #include "services/users/users.h"
 
 #define OWNER "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"
-#define METRIC                                                                                               \
-    "(SELECT CASE $3 WHEN 'min_value' THEN s.min WHEN 'max_value' THEN s.max WHEN 'mean_value' THEN s.mean " \
-    "WHEN 'first_value' THEN s.first WHEN 'count' THEN s.count ELSE s.last END "                             \
+/* NaN (NULL where it is stored) is not missing: filters see an infinity, which no range holds. */
+#define METRIC        METRIC_AS ("", "")
+#define METRIC_FILTER METRIC_AS ("ifnull(", ", 9e999)")
+#define METRIC_AS(open, close)                                                                               \
+    "(SELECT " open                                                                                          \
+    "CASE $3 WHEN 'min_value' THEN s.min WHEN 'max_value' THEN s.max WHEN 'mean_value' THEN s.mean "         \
+    "WHEN 'first_value' THEN s.first WHEN 'count' THEN s.count ELSE s.last END" close " "                    \
     "FROM event_stream es JOIN series s ON s.stream = es.id "                                                \
     "WHERE es.task = e.id AND es.live = 1 AND s.key = $1 || $2 AND s.count > 0 AND s.hidden = 0)"
 #define METADATA "(SELECT json_extract(j.value, '$.value') FROM json_each(e.metadata) j WHERE j.key = $1)"
@@ -122,7 +126,12 @@ static const struct query_field fields[] = {
       .write = write_unique_metrics },
     { .name = "company_origin", .expr = "e.company_origin", .show = QUERY_TEXT, .ops = QUERY_ASKED },
 
-    { .name = "last_metrics.*", .expr = METRIC, .show = QUERY_REAL, .ops = QUERY_RANGE | QUERY_ORDER },
+    { .name = "last_metrics.*",
+      .expr = METRIC_FILTER,
+      .column = METRIC,
+      .sort = METRIC,
+      .show = QUERY_REAL,
+      .ops = QUERY_RANGE | QUERY_ORDER },
     { .name = "metadata.*",
       .expr = METADATA,
       .sort = "sortkey(" METADATA ")",

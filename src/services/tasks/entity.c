@@ -7,16 +7,19 @@
 #include "services/tasks/task.h"
 #include "services/users/users.h"
 
+/* A metric that is NaN (NULL where it is stored) is no missing one: filters see an infinity, which no range holds. */
+#define METRIC_FILTER METRIC_AS ("ifnull(", ", 9e999)")
 /* The column is "<company>/<id>": public tasks keep their events under the company they came from. */
 #define OWNER       "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"
 #define DOC(column) "(SELECT x." column " FROM task_doc x WHERE x.task = e.n)"
-#define METRIC                                                                                               \
-    "(SELECT CASE $3 WHEN 'min_value' THEN s.min WHEN 'min_value_iteration' THEN s.min_iter "                \
+#define METRIC      METRIC_AS ("", "")
+#define METRIC_AS(open, close)                                                                               \
+    "(SELECT " open "CASE $3 WHEN 'min_value' THEN s.min WHEN 'min_value_iteration' THEN s.min_iter "        \
     "WHEN 'max_value' THEN s.max WHEN 'max_value_iteration' THEN s.max_iter WHEN 'first_value' THEN "        \
     "s.first "                                                                                               \
     "WHEN 'first_value_iteration' THEN s.first_iter WHEN 'mean_value' THEN s.mean WHEN 'count' THEN "        \
     "s.count "                                                                                               \
-    "WHEN 'metric' THEN s.metric WHEN 'variant' THEN s.variant ELSE s.last END "                             \
+    "WHEN 'metric' THEN s.metric WHEN 'variant' THEN s.variant ELSE s.last END" close " "                    \
     "FROM event_stream es JOIN series s ON s.stream = es.id "                                                \
     "WHERE es.task = e.id AND es.live = 1 AND s.key = $1 || $2 AND s.count > 0 AND s.hidden = 0)"
 
@@ -178,7 +181,12 @@ static const struct query_field fields[] = {
       .expr = "(SELECT j.value FROM json_each(" DOC ("runtime") ") j WHERE j.key = $1)",
       .show = QUERY_TEXT,
       .ops = QUERY_EQUAL | QUERY_ORDER },
-    { .name = "last_metrics.*", .expr = METRIC, .show = QUERY_REAL, .ops = QUERY_RANGE | QUERY_ORDER },
+    { .name = "last_metrics.*",
+      .expr = METRIC_FILTER,
+      .column = METRIC,
+      .sort = METRIC,
+      .show = QUERY_REAL,
+      .ops = QUERY_RANGE | QUERY_ORDER },
     { .name = "script.repository",
       .expr = "json_extract(" DOC ("script") ", '$.repository')",
       .show = QUERY_TEXT,
