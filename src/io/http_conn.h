@@ -25,7 +25,7 @@ struct http_conn {
     int fd, listener;
     uint8_t phase, mode, watching;
     bool in_step, paused, eof, early, must_close;
-    bool served; /* at least one request was answered */
+    bool served;    /* at least one request was answered */
     bool end_waits; /* the body is complete, but its reader is paused */
     struct http_parse parse;
     struct http_request *request; /* from the end of its headers until its answer is out */
@@ -76,6 +76,21 @@ struct http_server {
     char *buffer; /* what one read takes, shared by all connections */
 };
 
-void conn_answer_here (struct http_request *r);                     /* loop thread: out is ready */
+enum { CONN_READ_BYTES = 131072 }; /* size of server->buffer */
+
+/* http_conn.c; all on the loop thread */
+void conn_watch (struct http_conn *c, int events);
+void conn_phase_set (struct http_conn *c, enum conn_phase phase);
+void conn_step (struct http_conn *c); /* go on as far as possible; may free c */
+void conn_on_socket (int fd, int events, void *conn);
+int conn_body (struct http_parse *p, struct text part, void *conn); /* parse.on_body */
+void conn_late (struct http_conn *c);                               /* its deadline is over */
+void conn_hang_up (struct http_conn *c);                            /* no descriptor any more */
+void conn_free (struct http_conn *c);
+void conn_cut (struct http_conn *c); /* all of it, whatever it is doing */
+
+void http_server_conn_gone (
+    struct http_server *s);                     /* one connection less: perhaps that was the last to drain */
+void conn_answer_here (struct http_request *r); /* loop thread: out is ready */
 void http_listener_add (struct http_server *s, int fd, int number); /* a listening socket, now ours */
 void http_answer_build (struct http_request *r, const struct http_answer *a);
