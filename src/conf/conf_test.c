@@ -83,8 +83,10 @@ static void test_kinds (void **state)
     (void)state;
     put (a, "clearml.conf",
          "api { verify_certificate: false, http { retries { total: 3 } } }\n"
-         "agent { cpu_only: \"yes\", task_ping_interval_sec: 0.5, venvs_cache { path: ~/v }, vcs_cache { path: \"\" }\n"
-         "  package_manager { type: \"\", extra_index_url: \"http://one\", extra_pip_install_flags: [\"-v\", 23] }\n"
+         "agent { cpu_only: \"yes\", task_ping_interval_sec: 0.5, venvs_cache { path: ~/v }, vcs_cache { "
+         "path: \"\" }\n"
+         "  package_manager { type: \"\", extra_index_url: \"http://one\", extra_pip_install_flags: [\"-v\", "
+         "23] }\n"
          "  git { extra_credentials: [{host: h, user: u, pass: SECRET5}] }\n"
          "  uptime: [\"0-7 SUN\"], git_pass: SECRET1 }\n"
          "environment { K: v1 }\nsdk.aws.s3 { key: SECRET2, secret: SECRET3, region: eu, bucket: "

@@ -218,6 +218,21 @@ void tags_split (struct arena *a, const struct tag_list *all, const char *const 
     }
 }
 
+/* -- everybody's */
+int share_all (struct call *c, const struct sql *sql, const char *const *ids, size_t n, int code,
+               int64_t *ret, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t rc = db_exec (c->db, sql, err, V_STR (ids[i]), V_STR (c->who.company));
+        if (rc < 0)
+            return -1;
+        if (!rc)
+            return error_set (err, code, "Invalid id: id=%s, company=%s", ids[i], c->who.company);
+    }
+    *ret = (int64_t)n;
+    return 0;
+}
+
 /* -- names */
 const char *strip (struct arena *a, const char *s)
 {

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "services/call.h"
 #include "store/query.h"
+#include "store/store.h"
 
 /* The query language on behalf of this call. */
 struct query_source call_source (const struct call *c);
@@ -51,6 +52,10 @@ struct text tags_of (struct arena *a, const char *const *v, size_t n); /* check,
  * annotations) move to system_tags; "-x" forms count as x. */
 void tags_split (struct arena *a, const struct tag_list *all, const char *const *system, bool annotations,
                  struct tag_list *ret_tags, struct tag_list *ret_system);
+
+/* make_public and make_private: the statement (?1 id, ?2 company) must change each of them, else `code` naming it. */
+int share_all (struct call *c, const struct sql *sql, const char *const *ids, size_t n, int code,
+               int64_t *ret, struct error *err) warn_unused;
 
 /* Names of objects: stripped, at least 3 characters, else 400/800 naming `what`. */
 int name_check (struct call *c, const char *what, const char *name, const char **ret,

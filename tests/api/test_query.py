@@ -156,10 +156,11 @@ def test_numbers_sort_as_numbers(world):
 def test_joins(world):
     s, top, sub, ids, model = world
     b = s.call("tasks.get_all_ex", id=[ids["b"]],
-               only_fields=["name", "project.name", "parent.name", "parent.project.name", "user.name"])["tasks"][0]
+               only_fields=["name", "project.name", "parent.name", "parent.project.name", "user.name",
+                            "company.name"])["tasks"][0]
     assert b["project"] == {"id": top, "name": "query/one"}
     assert b["parent"] == {"id": ids["a"], "name": "alpha run", "project": {"id": top, "name": "query/one"}}
-    assert b["id"] == ids["b"] and b["user"]["name"]
+    assert b["id"] == ids["b"] and b["user"]["name"] and b["company"]["name"] == "clearml"
     full = s.call("tasks.get_all_ex", id=[ids["c"]])["tasks"][0]
     assert full["project"] == {"id": sub} and "parent" not in full and full["user"]["id"] and full["company"]["id"]
     m = s.call("models.get_all_ex", id=[model], only_fields=["task.name", "project.*"])["models"][0]

@@ -406,30 +406,18 @@ int models_move (struct call *c, const struct models_move_in *in, struct models_
     return project_touch (c, project, err);
 }
 
-static int share (struct call *c, const struct sql *sql, const char *const *ids, size_t n, int64_t *ret,
-                  struct error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        int64_t rc = db_exec (c->db, sql, err, V_STR (ids[i]), V_STR (c->who.company));
-        if (rc < 0)
-            return -1;
-        if (!rc)
-            return error_set (err, ERR_INVALID_MODEL_ID, "Invalid model id: id=%s", ids[i]);
-    }
-    *ret = (int64_t)n;
-    return 0;
-}
-
 int models_make_public (struct call *c, const struct models_make_public_in *in,
                         struct models_make_public_out *out, struct error *err)
 {
     out->has.updated = true;
-    return share (c, &sql_model_make_public, in->ids.v, in->ids.n, &out->updated, err);
+    return share_all (c, &sql_model_make_public, in->ids.v, in->ids.n, ERR_INVALID_MODEL_ID, &out->updated,
+                      err);
 }
 
 int models_make_private (struct call *c, const struct models_make_private_in *in,
                          struct models_make_private_out *out, struct error *err)
 {
     out->has.updated = true;
-    return share (c, &sql_model_make_private, in->ids.v, in->ids.n, &out->updated, err);
+    return share_all (c, &sql_model_make_private, in->ids.v, in->ids.n, ERR_INVALID_MODEL_ID, &out->updated,
+                      err);
 }

@@ -140,19 +140,9 @@ static const struct query_field fields[] = {
     { .name = NULL },
 };
 
-static const struct query_field company_fields[] = {
-    { .name = "id", .expr = "e.id", .show = QUERY_TEXT, .ops = QUERY_FILLED },
-    { .name = NULL },
-};
-static const struct query_entity company_entity = {
-    .name = "Company",
-    .from = "(SELECT DISTINCT company AS id FROM project) e",
-    .key = "e.id",
-    .fields = company_fields,
-};
 static const struct query_ref refs[] = {
-    { "company", &company_entity }, { "user", &users_entity }, { "project", &projects_entity },
-    { "parent", &models_entity },   { "task", &tasks_entity }, { NULL, NULL },
+    { "company", &companies_entity }, { "user", &users_entity }, { "project", &projects_entity },
+    { "parent", &models_entity },     { "task", &tasks_entity }, { NULL, NULL },
 };
 
 const struct query_entity models_entity = {

@@ -73,19 +73,8 @@ static const struct query_flag tag_flags[] = { { "hidden", "e.hidden = 1" }, { N
 static const struct query_field fields[] = { FIELDS (ANCESTORS) };
 static const struct query_field shallow_fields[] = { FIELDS (NULL) };
 
-static const struct query_field company_fields[] = {
-    { .name = "id", .expr = "e.id", .show = QUERY_TEXT, .ops = QUERY_FILLED },
-    { .name = NULL },
-};
-static const struct query_entity company_entity = {
-    .name = "Company",
-    .from = "(SELECT DISTINCT company AS id FROM project) e",
-    .key = "e.id",
-    .fields = company_fields,
-};
-
 static const struct query_ref refs[] = {
-    { "company", &company_entity },
+    { "company", &companies_entity },
     { "user", &users_entity },
     { "parent", &projects_entity },
     { NULL, NULL },

@@ -280,30 +280,18 @@ int projects_merge (struct call *c, const struct projects_merge_in *in, struct p
 }
 
 /* -- everybody's */
-static int share (struct call *c, const struct sql *sql, const char *const *ids, size_t n, int64_t *ret,
-                  struct error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        int64_t rc = db_exec (c->db, sql, err, V_STR (ids[i]), V_STR (c->who.company));
-        if (rc < 0)
-            return -1;
-        if (!rc)
-            return error_set (err, ERR_INVALID_PROJECT_ID, "Invalid project id: id=%s", ids[i]);
-    }
-    *ret = (int64_t)n;
-    return 0;
-}
-
 int projects_make_public (struct call *c, const struct projects_make_public_in *in,
                           struct projects_make_public_out *out, struct error *err)
 {
     out->has.updated = true;
-    return share (c, &sql_project_make_public, in->ids.v, in->ids.n, &out->updated, err);
+    return share_all (c, &sql_project_make_public, in->ids.v, in->ids.n, ERR_INVALID_PROJECT_ID,
+                      &out->updated, err);
 }
 
 int projects_make_private (struct call *c, const struct projects_make_private_in *in,
                            struct projects_make_private_out *out, struct error *err)
 {
     out->has.updated = true;
-    return share (c, &sql_project_make_private, in->ids.v, in->ids.n, &out->updated, err);
+    return share_all (c, &sql_project_make_private, in->ids.v, in->ids.n, ERR_INVALID_PROJECT_ID,
+                      &out->updated, err);
 }

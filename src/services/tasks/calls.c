@@ -505,31 +505,18 @@ int tasks_update_batch (struct call *c, const struct tasks_update_batch_in *in,
     return 0;
 }
 
-static int share (struct call *c, const struct sql *sql, const char *const *ids, size_t n, int64_t *ret,
-                  struct error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        int64_t rc = db_exec (c->db, sql, err, V_STR (ids[i]), V_STR (c->who.company));
-        if (rc < 0)
-            return -1;
-        if (!rc)
-            return error_set (err, ERR_INVALID_TASK_ID, "Invalid task id: id=%s, company=%s", ids[i],
-                              c->who.company);
-    }
-    *ret = (int64_t)n;
-    return 0;
-}
-
 int tasks_make_public (struct call *c, const struct tasks_make_public_in *in,
                        struct tasks_make_public_out *out, struct error *err)
 {
     out->has.updated = true;
-    return share (c, &sql_task_make_public, in->ids.v, in->ids.n, &out->updated, err);
+    return share_all (c, &sql_task_make_public, in->ids.v, in->ids.n, ERR_INVALID_TASK_ID, &out->updated,
+                      err);
 }
 
 int tasks_make_private (struct call *c, const struct tasks_make_private_in *in,
                         struct tasks_make_private_out *out, struct error *err)
 {
     out->has.updated = true;
-    return share (c, &sql_task_make_private, in->ids.v, in->ids.n, &out->updated, err);
+    return share_all (c, &sql_task_make_private, in->ids.v, in->ids.n, ERR_INVALID_TASK_ID, &out->updated,
+                      err);
 }

@@ -26,6 +26,18 @@ const struct query_entity users_entity = {
     .fields = fields,
 };
 
+static const struct query_field company_fields[] = {
+    { "id", .expr = "e.id", .show = QUERY_TEXT, .ops = QUERY_FILLED },
+    { "name", .expr = "e.name", .show = QUERY_TEXT, .ops = QUERY_FILLED },
+    { .name = NULL },
+};
+const struct query_entity companies_entity = {
+    .name = "Company",
+    .from = "company e",
+    .key = "e.id",
+    .fields = company_fields,
+};
+
 static int find (struct call *c, unsigned flags, struct text *ret, struct error *err)
 {
     struct query_source src = { .db = c->db,

@@ -3,3 +3,4 @@
 #include "store/query.h"
 
 extern const struct query_entity users_entity;
+extern const struct query_entity companies_entity; /* id and name */
