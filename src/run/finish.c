@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_STOPPED = 254 };
+enum { EXIT_STOPPED = 254, BOUND_MS = 10000 };
 
 /* What became of the run, as a row decides it. */
 struct verdict {
@@ -93,6 +93,12 @@ static const char *status_body (struct run *r, const struct verdict *v)
     return s.p;
 }
 
+/* An agent that ends does not wait for a server that is away: what is not sent stays on disk, for the next one. */
+static bool told_to_stop (struct run *r)
+{
+    return stop_get (&r->stop) == STOP_SIGNAL;
+}
+
 /* Set the final status, however long the server is away; a second signal gives up. */
 static const char *report (struct run *r, const struct verdict *v)
 {
@@ -100,7 +106,7 @@ static const char *report (struct run *r, const struct verdict *v)
     struct error err = { 0 };
     if (!v->call || !r->rank0 || r->options->quiet)
         return "none";
-    client_set_patience (r->client, CLIENT_FOREVER);
+    client_set_patience (r->client, told_to_stop (r) ? CLIENT_BRIEF : CLIENT_FOREVER);
     if (run_call (r, v->call, status_body (r, v), &ignored, &err) == 0)
         return v->status;
     if (err.code >= 10000) { /* the task ended itself, or somebody was faster: theirs stands */
@@ -116,7 +122,8 @@ static void flush (struct run *r)
     struct error err = { 0 };
     if (!r->ship)
         return;
-    if (stop_get (&r->stop) != STOP_GONE && ship_flush (r->ship, r->stop.now_fd, &err) < 0)
+    if (stop_get (&r->stop) != STOP_GONE &&
+        ship_flush (r->ship, r->stop.now_fd, told_to_stop (r) ? BOUND_MS : 0, &err) < 0)
         log_warn ("run", "%s", err.text);
 }
 
@@ -142,6 +149,8 @@ int run_finish (struct run *r)
 {
     if (r->helper)
         console_finish (r->helper, clock_now ());
+    if (r->child.pid < 0 && !descendants_end (0, BOUND_MS)) /* of helpers that were cut short */
+        log_warn ("run", "a helper's process could not be killed");
     struct verdict v = judge (r);
     if (r->task)
         run_notice (r, v.level, "%s%s", v.line, r->rank0 ? "" : " - of another rank");

@@ -85,6 +85,7 @@ static int choose_requirements (struct run *r, struct error *err)
     if (!from_task && given (listed (r, "conda")))
         run_notice (r, "WARNING",
                     "requirements: the task lists packages of conda only, which this agent does not install");
+    mask_add_urls (&r->mask, text);
     if (requirements_read (r->arena, text_of (text), r->code, r->code, &r->say, &r->requirements, err) < 0)
         return error_wrap (err, "script");
     if (!requirements_have (&r->requirements, "clearml") && !requirements_have (&r->requirements, "trains") &&
@@ -141,6 +142,9 @@ int station_environment (struct run *r, struct error *err)
     if (choose_python (r, err) < 0)
         return -1;
     r->indexes = indexes_read (r->arena, c->extra_index_url.v, c->extra_index_url.n);
+    mask_add_urls (&r->mask, r->indexes.index);
+    mask_add_urls (&r->mask, r->indexes.extra);
+    mask_add_urls (&r->mask, r->indexes.find_links);
     r->install = (struct install){ .arena = r->arena,
                                    .store = store,
                                    .python = &r->python,

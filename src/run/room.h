@@ -10,6 +10,7 @@
 #include "run/env.h"
 #include "run/git.h"
 #include "run/guard.h"
+#include "run/mask.h"
 #include "run/repo.h"
 #include "run/run.h"
 #include "run/script.h"
@@ -35,6 +36,7 @@ struct run {
     struct say say;
     struct console *helper;  /* output of git, uv, pip */
     struct console *console; /* output of the task */
+    struct mask mask;        /* secrets that our own words and those of helpers must not show */
     int log_fd;              /* --log-file, -1 = none */
 
     struct text doc;    /* the task */

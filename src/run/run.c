@@ -45,6 +45,7 @@ void run_notice (struct run *r, const char *level, const char *fmt, ...)
     va_start (ap, fmt);
     const char *text = arena_vprintf (r->arena, fmt, ap);
     va_end (ap);
+    text = arena_text (r->arena, mask_apply (&r->mask, r->arena, text_of (text)));
     if (r->spool)
         spool_add (r->spool, level, text_of (text), clock_now ());
     if (r->options->echo || !r->spool)
@@ -72,6 +73,14 @@ static void say_output (void *arg, const char *p, size_t n)
     console_feed (r->helper, p, n, clock_now ());
 }
 
+static void helper_line (void *arg, struct text line, int64_t now)
+{
+    struct run *r = arg;
+    cleanup_arena struct arena *a = arena_create ();
+    if (r->spool)
+        spool_add (r->spool, "DEBUG", mask_apply (&r->mask, a, line), now);
+}
+
 static void spool_line (void *arg, struct text line, int64_t now)
 {
     struct run *r = arg;
@@ -97,6 +106,20 @@ static int open_folder (struct run *r, struct error *err)
     return clerk_start (r->journal, &r->clerk, err);
 }
 
+static void know_secrets (struct run *r)
+{
+    const struct conf_agent *c = &r->conf->agent;
+    struct json_iter it = json_iter (c->git_extra_credentials);
+    r->mask.arena = r->arena;
+    mask_add (&r->mask, c->git_pass);
+    mask_add (&r->mask, r->conf->api.secret_key);
+    mask_add (&r->mask, r->conf->api.token);
+    while (json_next (&it))
+        mask_add (&r->mask, json_string (r->arena, json_get (it.value, "pass")));
+    for (size_t i = 0; i < c->extra_index_url.n; i++)
+        mask_add_urls (&r->mask, c->extra_index_url.v[i]);
+}
+
 static void identify (struct run *r)
 {
     char host[256] = "localhost";
@@ -115,7 +138,7 @@ static int open_log (struct run *r, struct error *err)
         if (r->log_fd < 0)
             return error_errno (err, "--log-file %s", r->options->log_file);
     }
-    r->helper = console_create (5000, spool_line, r);
+    r->helper = console_create (5000, helper_line, r);
     r->console = console_create (r->conf->agent.suppress_carriage_return ? 10000 : 1, spool_line, r);
     r->say = (struct say){ say_notice, say_output, r, r->stop.fd };
     if (r->options->quiet)
@@ -146,6 +169,7 @@ static int run_open (struct run *r, struct error *err)
 {
     struct process_identity self;
     identify (r);
+    know_secrets (r);
     if (stop_open (&r->stop, err) < 0 ||
         open_folder (r, err) < 0) /* threads come after the signals are blocked */
         return -1;
@@ -193,6 +217,10 @@ static void walk (struct run *r)
             return;
         run_journal (r, (struct journal_entry){ .stage = stations[i].name });
         int result = stations[i].go (r, &err);
+        if (result < 0)
+            snprintf (err.text, sizeof err.text, "%s",
+                      arena_text (r->arena, mask_apply (&r->mask, r->arena,
+                                                        text_of (arena_strdup (r->arena, err.text)))));
         if (stations[i].told || result < 0)
             tell_stage (r, stations[i].name, started, result < 0 ? &err : NULL);
         if (result < 0) {

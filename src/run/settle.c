@@ -63,7 +63,7 @@ static int send_console (struct settling *s, struct error *err)
     spool_add (spool, "ERROR", text_of (s->why), clock_now ());
     r = ship_start (s->client, spool, s->folder, &ship, err);
     if (!r) {
-        r = ship_flush (ship, 0, err);
+        r = ship_flush (ship, 0, 0, err);
         ship_stop (ship);
     }
     if (r < 0)

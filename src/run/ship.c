@@ -228,16 +228,17 @@ static bool all_sent (struct ship *s)
     return none && spool_waiting (s->spool) <= 0;
 }
 
-int ship_flush (struct ship *s, int cut, struct error *err)
+int ship_flush (struct ship *s, int cut, int64_t most_ms, struct error *err)
 {
     uint64_t drain;
     ssize_t ignored = read (s->idle_fd, &drain, sizeof drain);
     (void)ignored;
+    int64_t end = most_ms ? clock_monotonic () + most_ms : INT64_MAX;
     atomic_store (&s->flushing, true);
     while (!all_sent (s)) {
         struct pollfd p[2] = { { s->idle_fd, POLLIN, 0 }, { cut > 0 ? cut : -1, POLLIN, 0 } };
         poll (p, 2, 1000);
-        if (p[1].revents)
+        if (p[1].revents || clock_monotonic () > end)
             return error_set (err, ECANCELED, "%lld bytes of console output are not sent",
                               (long long)spool_waiting (s->spool));
         if (p[0].revents)

@@ -17,6 +17,7 @@ int ship_start (const struct client *c, struct spool *spool, const char *folder,
  * call, later ones of the same name are not sent. */
 void ship_post (struct ship *s, const char *call, struct text body, bool optional);
 
-/* Wait until all is sent. `cut`: gives up (-1, ECANCELED) once this descriptor is readable; 0 = never. */
-int ship_flush (struct ship *s, int cut, struct error *err) warn_unused;
+/* Wait until all is sent. `cut`: gives up (-1, ECANCELED) once this descriptor is readable, 0 = never; and after most_ms,
+ * 0 = never. */
+int ship_flush (struct ship *s, int cut, int64_t most_ms, struct error *err) warn_unused;
 void ship_stop (struct ship *s); /* end the thread, whatever is left; NULL is fine */

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from conftest import GUARD, wait_for
-from test_execute import PYTHON, in_repository, machine, new_machine, origin, sh  # noqa: F401
+from test_execute import PYTHON, Machine, in_repository, machine, new_machine, origin, sh  # noqa: F401
 
 PASSWORD = "p@ss$(id)`x`'\"\\ word:/€"
 
@@ -185,3 +185,26 @@ def test_term_while_fetching(machine, origin, tmp_path):
     assert p.wait(GUARD) == 254
     assert time.monotonic() - start < GUARD
     assert machine.get(t)["status"] == "stopped"
+
+
+def test_passwords_of_indexes_are_shown_nowhere(machine):
+    t = machine.task("print(1)", pip="--extra-index-url http://user:tok-secret-1@127.0.0.1:9/simple\nno-such-package-of-ours\n")
+    assert machine.run(t) == 1
+    said = "\n".join(machine.log(t, None)) + machine.get(t)["status_reason"] + machine.out + machine.err
+    assert "127.0.0.1:9" in said and "tok-secret-1" not in said
+
+
+def test_term_while_the_server_is_away(server_factory, tmp_path):
+    """The run ends all the same; what the server has not heard stays on disk, with a journal that says what it was."""
+    server = server_factory()
+    machine = Machine(server, tmp_path)
+    t = machine.task("import time\nprint('ready', flush=True)\nwhile True: print('more', flush=True); time.sleep(0.05)\n")
+    p = machine.start(t)
+    wait_for("the script", lambda: "ready" in machine.log(t))
+    server.kill()
+    p.send_signal(signal.SIGTERM)
+    assert p.wait(GUARD) == 254
+    lines = machine.runs()
+    assert [line["stage"] for line in lines][-1] == "exited"
+    assert any(f.stat().st_size for f in machine.state.glob("runs/*/console.0*"))
+    server.start()
