@@ -417,6 +417,21 @@ def test_x_log_waits_for_lines(shared_server, task):
     assert s.call("x_events.log", task=task, after=got["next"], wait_ms=50)["lines"] == []  # nothing came in time
 
 
+def test_x_log_stops_waiting_when_the_task_ends(shared_server, task):
+    s = shared_server
+    s.call("tasks.started", task=task, force=True)
+    s.batch("events.add_batch", [log(task, "first", 1)])
+    cursor = s.call("x_events.log", task=task)["next"]
+    got = {}
+    waiter = threading.Thread(target=lambda: got.update(s.call("x_events.log", task=task, after=cursor, wait_ms=100000)))
+    waiter.start()
+    time.sleep(0.3)
+    assert not got
+    s.call("tasks.completed", task=task)
+    waiter.join(60)
+    assert got["lines"] == [] and got["open"] is False
+
+
 def test_x_log_after_reset_starts_anew(shared_server, task):
     s = shared_server
     s.batch("events.add_batch", [log(task, "one\ntwo\nthree", 1)])
@@ -424,6 +439,8 @@ def test_x_log_after_reset_starts_anew(shared_server, task):
     s.call("tasks.reset", task=task, force=True)
     s.batch("events.add_batch", [log(task, "new", 2)])
     assert [x["text"] for x in s.call("x_events.log", task=task, after=cursor)["lines"]] == ["new"]
+    stale = s.call("x_events.log", task=task, before=cursor)
+    assert stale["lines"] == [] and [x["text"] for x in s.call("x_events.log", task=task, after=stale["next"])["lines"]] == ["new"]
 
 
 def test_many_console_lines(shared_server, task):

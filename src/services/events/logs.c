@@ -445,12 +445,13 @@ int x_events_log (struct call *c, const struct x_events_log_in *in, struct x_eve
         return -1;
     out->open = is_open (facts.status);
     if (!n && !in->before && in->wait_ms > 0 && out->open && !c->last_try) {
-        c->wait_topic = arena_printf (c->arena, "events/%s", in->task);
+        c->wait_topic =
+            arena_printf (c->arena, "events/%s\ntask/%s", in->task, in->task); /* lines, or its end */
         c->wait_until = c->now + (in->wait_ms < WAIT_MOST_MS ? in->wait_ms : WAIT_MOST_MS);
         return 0;
     }
     fill_lines (c, v, n, out);
-    last = n ? v[n - 1].n : in->after ? after : in->before ? before - 1 : 0;
+    last = n ? v[n - 1].n : in->after ? after : in->before && before > 0 ? before - 1 : 0;
     out->next = cursor_of (c, &s, last);
     if (n && v[0].n > 1)
         out->prev = cursor_of (c, &s, v[0].n);
