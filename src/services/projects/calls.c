@@ -41,7 +41,7 @@ static void split_old_tags (struct call *c, struct text *tags, struct text *syst
 int projects_create (struct call *c, const struct projects_create_in *in, struct projects_create_out *out,
                      struct error *err)
 {
-    const char *name, *path;
+    const char *name = NULL, *path;
     struct project_new what = { .description = "" };
     (void)in;
     if (body_str (c, "name", &name, err) < 0)
@@ -112,9 +112,9 @@ int projects_update (struct call *c, const struct projects_update_in *in, struct
     static const char *const fields[] = {
         "name", "description", "tags", "system_tags", "default_output_destination", NULL
     };
-    const char *id, *name, *new_name = NULL;
+    const char *id = NULL, *name = NULL, *new_name = NULL;
     struct project p;
-    struct stored s;
+    struct stored s = { 0 };
     struct text tags = { 0 }, system = { 0 };
     struct str echo;
     (void)in;
