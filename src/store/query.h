@@ -63,6 +63,9 @@ struct query_field {
     const struct query_flag *flags; /* of a list; ends with a NULL value */
     /* QUERY_TREE: a SELECT of ids ending before its list: "SELECT t.project FROM project_tree t WHERE t.ancestor IN" */
     const char *subtree;
+    /* QUERY_TREE: counts the rows of a subtree, up to FEW, with ?1 the company and the ids as JSON list ?2. Few rows are
+     * found by their subtree and sorted; many are met soon on a walk along the order. */
+    const char *few;
     const char *otherwise; /* JSON shown for NULL; NULL = the member is left out */
     enum query_show show;
     unsigned ops;
@@ -103,6 +106,7 @@ struct query_source {
     struct volatile_store *volatiles; /* scroll positions; NULL = no scrolling */
 };
 
+enum { QUERY_FEW = 2000 };
 enum query_flags {
     QUERY_EX = 1,          /* references are objects, joins work, id is always there */
     QUERY_OWN = 2,         /* without public objects, whatever the body says */

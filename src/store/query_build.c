@@ -352,7 +352,7 @@ static int order_item (struct query_build *b, const char *item, bool search, boo
     const char *expr = f.field->sort ? f.field->sort : f.field->expr;
     b->computed |= expr[0] == '(';
     bool filled = f.field->ops & QUERY_FILLED, text = f.field->show == QUERY_TEXT && !f.field->sort;
-    str_puts (s, s->n ? ", " : "");
+    str_puts (s, s->n ? ", " : b->few ? "+" : ""); /* "+": not by an index */
     if (first && !filled && text)
         str_puts (s, "nullif(");
     query_put_fragment (b, s, expr, &f);

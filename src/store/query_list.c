@@ -49,6 +49,22 @@ static struct list_values take_flags (struct query_build *b, struct query_named 
     return rest;
 }
 
+static void probe (struct query_build *b, const struct query_field *field, const struct list_values *l)
+{
+    struct error ignored;
+    struct str ids = { .arena = b->src->arena };
+    cleanup_rows struct rows r = { 0 };
+    str_putc (&ids, '[');
+    for (size_t i = 0; i < l->n; i++) {
+        json_put_comma (&ids);
+        json_put_string (&ids, l->v[i]);
+    }
+    str_putc (&ids, ']');
+    struct value v[2] = { V_STR (b->src->company), V_TEXT (str_text (&ids)) };
+    if (db_query_text (b->src->db, field->few, &r, &ignored, v, 2) == 0 && db_next (&r, &ignored) > 0)
+        b->few |= row_int (&r, 0) < QUERY_FEW;
+}
+
 static void put_has (struct query_build *b, struct query_named *f, const struct list_values *l, bool subtree,
                      struct str *s)
 {
@@ -202,6 +218,8 @@ int query_list (struct query_build *b, struct query_named *f, const char *name, 
 
     const char *op = p.op_or ? " OR " : " AND ";
     struct str in = { .arena = b->src->arena };
+    if (subtree && f->field->few && p.any.n && !p.empty)
+        probe (b, f->field, &p.any);
     if (p.any.n)
         put_any (b, f, &p.any, subtree, &in);
     if (p.all.n) {

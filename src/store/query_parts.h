@@ -31,6 +31,7 @@ struct query_build {
     struct value *values;
     size_t n, cap;
     int company, now; /* parameters, 0 = none yet */
+    bool few;         /* the conditions leave so little that sorting beats walking an index of the order */
     bool computed;    /* the order is by something no index has */
 };
 

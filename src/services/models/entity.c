@@ -71,6 +71,9 @@ static const struct query_field fields[] = {
     { .name = "project",
       .expr = "e.project",
       .subtree = "SELECT t.project FROM project_tree t WHERE t.ancestor IN",
+      .few = "SELECT count(*) FROM (SELECT 1 FROM json_each(?2) j CROSS JOIN project_tree t ON t.ancestor = "
+             "j.value "
+             "CROSS JOIN model k ON k.project = t.project WHERE k.company = ?1 LIMIT 2000)",
       .show = QUERY_TEXT,
       .ops = QUERY_LIST | QUERY_ORDER | QUERY_TREE | QUERY_SEARCH },
     { .name = "created",
