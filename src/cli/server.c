@@ -1,19 +1,22 @@
 /* server.c - `stoker server`. In: options, and STOKER_BOOTSTRAP_KEY / STOKER_BOOTSTRAP_ROLE, which are read once and
  * taken out of the environment before anything else can see them. */
 #include "server/server.h"
+#include "base/file.h"
 #include "base/home.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/path.h"
 #include "cli/verbs.h"
+#include "conf/conf.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct opts {
-    const char *data, *log, *web_url, *api_url, *files_url;
+    const char *data, *config, *log, *web_url, *api_url, *files_url;
     struct opt_words listen, host, origin;
     int64_t body_mb, threads;
     bool print_login_link, sync_off;
@@ -23,6 +26,8 @@ static const struct opt_row rows[] = {
     { OPT_TEXT, "data", 'd', offsetof (struct opts, data), .arg = "DIR",
       .help =
           "data folder (default: $XDG_DATA_HOME/stoker or ~/.local/share/stoker; of root: /var/lib/stoker)" },
+    { OPT_TEXT, "config", 'c', offsetof (struct opts, config), .arg = "FILE",
+      .help = "settings (server { listen: [...] ... }); default: DIR/server.conf where it exists" },
     { OPT_EACH, "listen", 'l', offsetof (struct opts, listen), .arg = "ADDR:PORT[=web|api|files]",
       .help = "listen here; may be repeated (default: 127.0.0.1:8080=web, :8008=api, :8081=files)" },
     { OPT_EACH, "host", 0, offsetof (struct opts, host), .arg = "NAME",
@@ -69,6 +74,53 @@ static char *take_secret (struct arena *a, const char *name)
     return copy;
 }
 
+static void take_list (struct opt_words *words, const struct conf_list *list)
+{
+    if (!words->n && list->n)
+        *words = (struct opt_words){ .v = list->v, .n = list->n };
+}
+
+static void take_text (const char **word, const char *text)
+{
+    if (!*word)
+        *word = text;
+}
+
+/* What the command line left open may stand in a file; the user's clearml.conf, which is for clients, is not read. */
+static int take_config (struct arena *a, struct opts *o, struct error *err)
+{
+    const char *path = o->config ? o->config : path_join (a, o->data, "server.conf");
+    const struct conf *conf;
+
+    if (!o->config && !file_exists (path))
+        return 0;
+    if (conf_load (a, path, &conf, err) < 0)
+        return -1;
+    take_list (&o->listen, &conf->server.listen);
+    take_list (&o->host, &conf->server.hosts);
+    take_list (&o->origin, &conf->server.cors_origins);
+    take_text (&o->web_url, conf->server.web_url);
+    take_text (&o->api_url, conf->server.api_url);
+    take_text (&o->files_url, conf->server.files_url);
+    take_text (&o->log, conf->server.log);
+    o->body_mb = o->body_mb ? o->body_mb : conf->server.max_request_mb;
+    o->threads = o->threads ? o->threads : conf->server.threads;
+    if (o->body_mb < 0 || o->body_mb > 2047 || o->threads < 0 || o->threads > 256)
+        return error_set (err, EINVAL,
+                          "%s: server.max_request_mb is at most 2047, server.threads at most 256", path);
+    return 0;
+}
+
+static int take_log_level (const char *word, struct error *err)
+{
+    for (int i = 0; word && levels[i]; i++)
+        if (!strcmp (levels[i], word)) {
+            log_set_level ((enum log_level)i);
+            return 0;
+        }
+    return word ? error_set (err, EINVAL, "server.log is %s: debug, info, warn or error", word) : 0;
+}
+
 int server_main (int argc, char **argv)
 {
     cleanup_arena struct arena *a = arena_create ();
@@ -83,10 +135,12 @@ int server_main (int argc, char **argv)
             fprintf (stderr, "stoker server: %s\n", err.text);
         return r == OPT_FAILED ? 2 : 0;
     }
-    for (int i = 0; o.log && levels[i]; i++)
-        if (!strcmp (levels[i], o.log))
-            log_set_level ((enum log_level)i);
-    so.data = o.data ? o.data : home_data (a);
+    o.data = o.data ? o.data : home_data (a);
+    if (take_config (a, &o, &err) < 0 || take_log_level (o.log, &err) < 0) {
+        fprintf (stderr, "stoker server: %s\n", err.text);
+        return 2;
+    }
+    so.data = o.data;
     so.listen = o.listen.v;
     so.listen_n = o.listen.n;
     so.hosts = o.host.v;

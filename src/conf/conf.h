@@ -39,7 +39,6 @@ struct conf {
     struct conf_server {
 #define SERVER(kind, field, ...) CONF_TYPE_##kind field;
 #include "conf/config.def"
-        char none; /* a struct has a member */
     } server;
     struct text all;          /* what the files and the CLEARML_AGENT__ variables say: one JSON object */
     const char *const *files; /* those that were read, NULL-terminated */

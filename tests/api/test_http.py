@@ -514,3 +514,37 @@ def test_in_the_name_of_another(shared_server):
         assert who(X_Trains_Impersonate_As=user)["id"] == user
     assert who(X_Clearml_Impersonate_As="nobody") == (400, 6)
     assert who(X_Clearml_Impersonate_As=me["id"], X_Clearml_Act_As=me["id"]) == (400, 5)
+
+
+def test_server_conf(tmp_path):
+    """DATA/server.conf says what the command line does not; mistakes are named."""
+    import subprocess
+
+    from conftest import STOKER, clean_env, free_ports
+    data, (one, two) = tmp_path / "data", free_ports(2)
+    data.mkdir(mode=0o700)
+    conf = data / "server.conf"
+
+    def start(*words):
+        return subprocess.Popen([STOKER, "server", "--data", str(data), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, env=clean_env())
+
+    conf.write_text(f'server {{ listen: ["127.0.0.1:{one}=api"], hosts: ["lab.example"], log: debug }}\n')
+    p = start()
+    wait_for("the port", lambda: socket.socket().connect_ex(("127.0.0.1", one)) == 0)
+    w = Wire(one)
+    assert w.send("GET /healthz HTTP/1.1\r\nHost: lab.example\r\n\r\n").read()[0] == 200
+    w.close()
+    p.terminate()
+    out = p.communicate(timeout=GUARD)[0]
+    assert p.returncode == 0 and "path=/healthz" in out
+    p = start("--listen", f"127.0.0.1:{two}=api", "--log", "info")
+    wait_for("the other port", lambda: socket.socket().connect_ex(("127.0.0.1", two)) == 0)
+    assert socket.socket().connect_ex(("127.0.0.1", one)) != 0
+    p.terminate()
+    assert p.wait(GUARD) == 0
+    for bad, words in (("server { log: loud }", "server.log"), ("server { threads: 1000 }", "server.threads"),
+                       ("server { threads: many }", "server.threads"), ("server {", "server.conf")):
+        conf.write_text(bad)
+        p = start()
+        assert p.wait(GUARD) == 2 and words in p.stdout.read(), bad
