@@ -64,10 +64,10 @@ static const struct opt_row rows[] = {
     { OPT_FLAG, "status", 0, AT (status), .help = "print what this machine's agents do" },
     { OPT_WORDS, "docker", 0, AT (docker), .arg = "IMAGE", .help = "run tasks in containers" },
     { OPT_WORDS, "podman", 0, AT (podman), .arg = "IMAGE" },
-    { OPT_FLAG, "dynamic-gpus", 0, AT (dynamic_gpus) },
-    { OPT_FLAG, "use-owner-token", 0, AT (owner_token) },
-    { OPT_FLAG, "force-current-version", 0, AT (unused) },
-    { OPT_FLAG, "check-bootstrap", 0, AT (unused) },
+    { OPT_FLAG, "dynamic-gpus", 0, AT (dynamic_gpus), .help = NULL },
+    { OPT_FLAG, "use-owner-token", 0, AT (owner_token), .help = NULL },
+    { OPT_FLAG, "force-current-version", 0, AT (unused), .help = NULL },
+    { OPT_FLAG, "check-bootstrap", 0, AT (unused), .help = NULL },
     { 0 },
 };
 static const struct opt_command command = {
@@ -268,7 +268,7 @@ static const char *const *execute_words (struct arena *a, const struct opts *o)
 }
 
 /* The word "daemon" and those before it are gone from argv: what starts us again is the whole command line. */
-static char **whole_argv (struct arena *a, const char *program)
+static char **whole_argv (struct arena *a)
 {
     struct str all = { .arena = a };
     struct error err;
@@ -276,11 +276,10 @@ static char **whole_argv (struct arena *a, const char *program)
     size_t n = 0;
 
     if (file_read ("/proc/self/cmdline", 1 << 20, &all, &err) < 0 || !all.n)
-        return (char *[]){ NULL };
+        return arena_array (a, char *, 1);
     v = arena_array (a, char *, all.n + 1);
     for (char *p = all.p; p < all.p + all.n; p += strlen (p) + 1)
         v[n++] = p;
-    (void)program;
     return v;
 }
 
@@ -316,7 +315,7 @@ static int run_daemon (struct arena *a, const struct opts *o, const struct conf 
     ao.program = own_path (a, err);
     if (!ao.program || client_create (conf, &client, err) < 0)
         return -1;
-    ao.argv = whole_argv (a, ao.program);
+    ao.argv = whole_argv (a);
     export_git (o);
     err->text[0] = 0;
     rc = agent_run (&ao, conf, client, err);
