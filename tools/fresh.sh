@@ -23,10 +23,6 @@ cp -r /usr/share/keyrings/. "$DIR/usr/share/keyrings/" 2>/dev/null || true
 # the machine's own authorities, where the package ca-certificates takes them up when it is installed
 mkdir -p "$DIR/usr/local/share/ca-certificates"
 cp -rL /usr/local/share/ca-certificates/. "$DIR/usr/local/share/ca-certificates/" 2>/dev/null || true
-if [ -s /etc/ssl/certs/ca-certificates.crt ]; then
-    awk -v folder="$DIR/usr/local/share/ca-certificates" '/BEGIN CERT/ { n++ }
-        { print > (folder "/machine-" n ".crt") }' /etc/ssl/certs/ca-certificates.crt
-fi
 mkdir -p "$DIR/root/stoker"
 git -C "$ROOT" archive HEAD | tar -x -C "$DIR/root/stoker"
 for c in ${1:-demo test}; do
