@@ -66,6 +66,9 @@ static const struct opt_command command = {
 
 enum part { SERVER, AGENT, PARTS };
 static const char *const part_names[PARTS] = { "server", "agent" };
+/* When `up` itself is killed: the server ends in order; the agent goes as in a crash, so that tasks run on and the next
+ * one adopts them (SIGTERM would stop them). */
+static const int death_signals[PARTS] = { SIGTERM, SIGKILL };
 
 struct up {
     struct arena *arena;
@@ -188,7 +191,7 @@ static int start_part (struct up *u, enum part part, const char *const *argv, co
                        .out = log,
                        .err = log,
                        .new_group = true, /* Ctrl-C comes to us alone; we decide */
-                       .death_signal = SIGTERM };
+                       .death_signal = death_signals[part] };
 
     if (log < 0)
         return -1;

@@ -141,6 +141,32 @@ def test_first_ctrl_c_lets_tasks_end(up, tmp_path):
     assert again.cli("task", "log", task).splitlines()[-1] == "ended well" or "ended well" in again.cli("task", "log", task)
 
 
+def test_a_training_outlives_up(up, tmp_path):
+    """kill -9 of `up`: the task runs on, the next `up` adopts it, nothing it printed is lost."""
+    u = up("--cpu-only")
+    go = tmp_path / "go"
+    (tmp_path / "long.py").write_text(
+        f"import os, time\nprint('started', flush=True)\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)\nprint('ended well')\n")
+    out = subprocess.run([STOKER, "run", "--detach", "--json", "--", "python3", "long.py"], cwd=tmp_path, text=True,
+                         capture_output=True, check=True, env={**u.env, "CLEARML_CONFIG_FILE": u.facts["config"]}).stdout
+    task = json.loads(out.splitlines()[0])["id"]
+    wait_for("the task to start", lambda: "started" in u.cli("task", "log", task), 0.2)
+    u.kill(signal.SIGKILL)
+    u.process.wait(GUARD)
+
+    def port_is_free():
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            return s.connect_ex(("127.0.0.1", u.port)) != 0
+
+    wait_for("the old server to end", port_is_free)
+    go.touch()
+    again = up("--cpu-only", port=u.port)
+    wait_for("the task to end", lambda: json.loads(again.cli("task", "show", task, "--json"))["status"] == "completed", 0.2)
+    text = again.cli("task", "log", task)
+    assert text.count("started\n") == 1 and text.count("ended well\n") == 1
+
+
 def test_a_busy_port_names_its_owner(up, tmp_path):
     port = three_ports()
     with socket.socket() as s:
