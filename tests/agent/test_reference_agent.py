@@ -26,7 +26,7 @@ def peer(server, tmp_path):
     """Start the reference agent: peer("daemon", ...) -> process."""
     made = []
     env = server.env(PATH=f"{ENV}/bin:{os.environ['PATH']}", CLEARML_WORKER_NAME="peer",
-                     CLEARML_AGENT_QUEUE_POLL_FREQ_SEC="1")
+                     CLEARML_AGENT_QUEUE_POLL_FREQ_SEC="1", TMPDIR=str(tmp_path))  # there it notes which ids are taken
     env.pop("PYTHONPATH", None)
 
     def start(*words, **more):
