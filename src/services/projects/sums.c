@@ -119,18 +119,33 @@ int projects_get_project_tags (struct call *c, const struct projects_get_project
     return 0;
 }
 
+/* A page as LIMIT and OFFSET: at most 500 rows, and no number a client can send overflows. */
+struct page_range {
+    int64_t limit, offset;
+};
+static int page_range (int64_t page, int64_t size, struct page_range *ret, struct error *err)
+{
+    enum { LIMIT_MOST = 500 };
+
+    if (page < 0 || size < 1)
+        return error_set (err, ERR_VALIDATION, "page must be >=0 and page_size >=1");
+    ret->limit = size < LIMIT_MOST ? size : LIMIT_MOST;
+    ret->offset = page > INT64_MAX / LIMIT_MOST ? INT64_MAX / 2 : page * ret->limit;
+    return 0;
+}
+
 /* -- hyperparameters */
 int projects_get_hyper_parameters (struct call *c, const struct projects_get_hyper_parameters_in *in,
                                    struct projects_get_hyper_parameters_out *out, struct error *err)
 {
     cleanup_rows struct rows r = { 0 };
     struct str s = { .arena = c->arena };
+    struct page_range range;
     int more;
-    if (in->page < 0 || in->page_size < 1)
-        return error_set (err, ERR_VALIDATION, "page must be >=0 and page_size >=1");
+    if (page_range (in->page, in->page_size, &range, err) < 0)
+        return -1;
     if (db_query (c->db, &sql_project_hyper_parameters, &r, err, V_STR (c->who.company), V_STR (in->project),
-                  V_INT (in->include_subprojects ? 1000 : 0), V_INT (in->page_size),
-                  V_INT (in->page * in->page_size)) < 0)
+                  V_INT (in->include_subprojects ? 1000 : 0), V_INT (range.limit), V_INT (range.offset)) < 0)
         return -1;
     str_putc (&s, '[');
     while ((more = db_next (&r, err)) > 0) {
@@ -162,22 +177,22 @@ int projects_get_hyperparam_values (struct call *c, const struct projects_get_hy
     struct text body =
         project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
     cleanup_rows struct rows r = { 0 };
+    struct page_range range;
     int more;
-    if (in->page < 0 || in->page_size < 1)
-        return error_set (err, ERR_VALIDATION, "page must be >=0 and page_size >=1");
+    if (page_range (in->page, in->page_size, &range, err) < 0)
+        return -1;
     if (in->pattern && query_pattern_check (in->pattern, err) < 0)
         return error_wrap (err, "pattern");
     if (query_conditions (&src, &tasks_entity, body, &o, &w, err) < 0)
         return -1;
-    int64_t size = in->page_size < 500 ? in->page_size : 500;
     const char *sql =
         arena_printf (c->arena,
                       "SELECT DISTINCT p.value, p.key FROM task e JOIN task_param p ON p.task = e.n WHERE %s "
                       "ORDER BY p.key LIMIT %lld OFFSET %lld",
-                      w.sql.p, (long long)size, (long long)(in->page * size));
+                      w.sql.p, (long long)range.limit, (long long)range.offset);
     if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
         return -1;
-    out->values.v = arena_array (c->arena, const char *, (size_t)size + 1);
+    out->values.v = arena_array (c->arena, const char *, (size_t)range.limit + 1);
     while ((more = db_next (&r, err)) > 0)
         out->values.v[out->values.n++] = row_str (&r, 0, c->arena);
     out->total = (int64_t)out->values.n;
@@ -194,18 +209,19 @@ static int metadata_query (struct call *c, struct text body, const char *select,
     struct query_options o = { .flags = QUERY_SHOW_HIDDEN, .where = where, .values = v, .values_n = n };
     struct query_where w;
     cleanup_rows struct rows r = { 0 };
+    struct page_range range;
     int more;
-    if (page < 0 || size < 1)
-        return error_set (err, ERR_VALIDATION, "page must be >=0 and page_size >=1");
+    if (page_range (page, size, &range, err) < 0)
+        return -1;
     if (query_conditions (&src, &models_entity, body, &o, &w, err) < 0)
         return -1;
     const char *sql = arena_printf (c->arena,
                                     "SELECT DISTINCT %s FROM model e, json_each(e.metadata) j WHERE %s "
                                     "ORDER BY sortkey(%s) LIMIT %lld OFFSET %lld",
-                                    select, w.sql.p, select, (long long)size, (long long)(page * size));
+                                    select, w.sql.p, select, (long long)range.limit, (long long)range.offset);
     if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
         return -1;
-    ret->v = arena_array (c->arena, const char *, (size_t)size + 1);
+    ret->v = arena_array (c->arena, const char *, (size_t)range.limit + 1);
     while ((more = db_next (&r, err)) > 0)
         if (!row_null (&r, 0))
             ret->v[ret->n++] = row_str (&r, 0, c->arena);
@@ -225,8 +241,7 @@ int projects_get_model_metadata_keys (struct call *c, const struct projects_get_
         fields_json (&ask, "project", TEXT ("[null]"));
     }
     str_putc (&ask, '}');
-    if (metadata_query (c, str_text (&ask), "j.key", NULL, NULL, 0, in->page,
-                        in->page_size < 500 ? in->page_size : 500, &keys, err) < 0)
+    if (metadata_query (c, str_text (&ask), "j.key", NULL, NULL, 0, in->page, in->page_size, &keys, err) < 0)
         return -1;
     PUT_LIST (out->keys, keys);
     out->total = (int64_t)keys.n;
@@ -243,7 +258,7 @@ int projects_get_model_metadata_values (struct call *c,
     struct text body =
         project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
     if (metadata_query (c, body, "json_extract(j.value, '$.value')", "j.key = ?1", &v, 1, in->page,
-                        in->page_size < 500 ? in->page_size : 500, &values, err) < 0)
+                        in->page_size, &values, err) < 0)
         return -1;
     PUT_LIST (out->values, values);
     out->total = (int64_t)values.n;
