@@ -167,10 +167,21 @@ static void route (struct server *s, struct http_request *r)
         asset_start (s, r);
 }
 
+/* The SDK and the reference agent fork while their pooled connections are open, and parent and child then use one socket
+ * together: an answer reaches the wrong process, or nobody. The reference closes after each answer, so that they never
+ * meet this; for them so do we. All others keep their connections. */
+static bool client_forks (const struct http_request *r)
+{
+    return text_starts (http_header (r, "user-agent"), "python-requests/") ||
+           http_header (r, "x-clearml-client").p || http_header (r, "x-trains-client").p;
+}
+
 void front_request (struct http_request *r, void *arg)
 {
     struct server *s = arg;
 
+    if (client_forks (r))
+        r->keep_alive = false;
     if (!host_allowed (s, r))
         answer_text (r, 421, "text/plain; charset=utf-8",
                      "This server listens on this machine only and does not answer to that name.\n"

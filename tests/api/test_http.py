@@ -2,6 +2,8 @@
 import gzip
 import json
 import socket
+import subprocess
+import sys
 import time
 import zlib
 
@@ -548,3 +550,46 @@ def test_server_conf(tmp_path):
         conf.write_text(bad)
         p = start()
         assert p.wait(GUARD) == 2 and words in p.stdout.read(), bad
+
+
+FORKING = """
+import os, sys, requests
+api, key, secret = sys.argv[1:]
+session = requests.Session()
+session.trust_env = False
+session.headers["X-ClearML-Client"] = "clearml-2.1.12"
+token = session.post(api + "/auth.login", auth=(key, secret)).json()["data"]["token"]
+session.headers["Authorization"] = "Bearer " + token
+
+def create(n):
+    return session.get(api + "/v2.23/tasks.create", json={"name": f"fork {n}", "type": "training"}).json()["data"]["id"]
+
+ids = [create(n) for n in range(4)]
+children = []
+for n, task in enumerate(ids):  # all share the parent's session and its pool, as after the SDK's fork
+    pid = os.fork()
+    if pid == 0:
+        wrong = 0
+        for _ in range(100):
+            doc = session.get(api + "/v2.23/tasks.get_by_id", json={"task": task}, timeout=60).json()["data"]["task"]
+            wrong += doc["id"] != task
+        os._exit(1 if wrong else 0)
+    children.append(pid)
+sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children))
+"""
+
+
+def test_clients_that_fork_get_their_own_answers(shared_server):
+    """The SDK forks with open pooled connections: each process must get its own answers, whatever it shares."""
+    done = subprocess.run([sys.executable, "-c", FORKING, shared_server.api, shared_server.access, shared_server.secret],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("header,kept", [("User-Agent: python-requests/2.32.5", False), ("X-ClearML-Client: clearml-2.1.12", False),
+                                         ("X-Trains-Client: trains-0.16.4", False), ("User-Agent: curl/8.0", True)])
+def test_who_keeps_a_connection(shared_server, header, kept):
+    with socket.create_connection(("127.0.0.1", shared_server.api_port), 60) as s:
+        s.sendall(f"GET /debug.ping HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\r\n".encode())
+        head = s.recv(65536)
+        assert (b"Connection: keep-alive" in head) == kept and (b"Connection: close" in head) != kept
