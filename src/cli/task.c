@@ -217,6 +217,36 @@ static void show_metrics (struct remote *r, struct text task)
     }
 }
 
+/* What became of it and how long each stage took; a server without x_tasks.timeline shows none. */
+static void show_stages (struct remote *r, const char *id)
+{
+    static const char *const heads[] = { "STAGE", ">TOOK", "", NULL };
+    struct error ignored;
+    struct out_table t;
+    struct text data;
+
+    if (remote_call (r, "x_tasks.timeline", arena_printf (r->arena, "{\"task\":\"%s\"}", id), &data,
+                     &ignored) < 0)
+        return;
+    out_table_init (&t, r->arena, heads);
+    for (struct json_iter it = json_iter (json_get (data, "stages")); json_next (&it);) {
+        int64_t started = remote_get_time (r, it.value, "started"),
+                ended = remote_get_time (r, it.value, "ended");
+        bool failed = json_kind (json_get (it.value, "ok")) == JSON_FALSE;
+        const char *detail = remote_get (r, it.value, "detail");
+
+        out_cell (&t, remote_get (r, it.value, "name"));
+        out_cell (&t, ended ? out_duration (r->arena, ended - started) : "running");
+        out_cell (&t, failed ? arena_printf (r->arena, "failed%s%s", detail ? ": " : "", detail ? detail : "")
+                      : detail ? detail
+                               : " ");
+    }
+    if (t.n) {
+        putchar ('\n');
+        out_table_print (&t, stdout);
+    }
+}
+
 static int task_show (int argc, char **argv)
 {
     cleanup_arena struct arena *a = arena_create ();
@@ -262,6 +292,7 @@ static int task_show (int argc, char **argv)
               arena_printf (a, "%s/projects/%s/tasks/%s", r.web,
                             remote_get (&r, task, "project.id") ? remote_get (&r, task, "project.id") : "*",
                             id));
+    show_stages (&r, id);
     show_parameters (&r, task);
     show_metrics (&r, task);
     return 0;

@@ -94,6 +94,8 @@ def test_from_nothing_to_a_finished_task(up, tmp_path):
     assert done.returncode == 7, "run exits with the task's code"
     task = json.loads(u.cli("task", "ls", "--name", "hello", "--json"))[0]
     assert task["status"] == "failed"
+    shown = u.cli("task", "show", task["id"])
+    assert "exit code 7" in shown and all(stage in shown for stage in ("STAGE", "environment", "running")), shown
     assert u.end() == 0
     for log in ("server.log", "agent.log"):
         text = (u.data / "log" / log).read_text()
