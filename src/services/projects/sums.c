@@ -140,7 +140,7 @@ int projects_get_hyper_parameters (struct call *c, const struct projects_get_hyp
 {
     cleanup_rows struct rows r = { 0 };
     struct str s = { .arena = c->arena };
-    struct page_range range;
+    struct page_range range = { 0 };
     int more;
     if (page_range (in->page, in->page_size, &range, err) < 0)
         return -1;
@@ -177,7 +177,7 @@ int projects_get_hyperparam_values (struct call *c, const struct projects_get_hy
     struct text body =
         project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
     cleanup_rows struct rows r = { 0 };
-    struct page_range range;
+    struct page_range range = { 0 };
     int more;
     if (page_range (in->page, in->page_size, &range, err) < 0)
         return -1;
@@ -209,7 +209,7 @@ static int metadata_query (struct call *c, struct text body, const char *select,
     struct query_options o = { .flags = QUERY_SHOW_HIDDEN, .where = where, .values = v, .values_n = n };
     struct query_where w;
     cleanup_rows struct rows r = { 0 };
-    struct page_range range;
+    struct page_range range = { 0 };
     int more;
     if (page_range (page, size, &range, err) < 0)
         return -1;
