@@ -21,6 +21,7 @@ BENCHES = {
     "events": (["bench/events_bench", "bench/events_load"], [PYTHON, "bench/events.py"]),
     "front": (["bench/http_load"], [PYTHON, "bench/front.py"]),
     "tasks": ([], [PYTHON, "bench/tasks.py"]),
+    "queues": (["bench/queue_bench"], [PYTHON, "bench/queues.py"]),
     "footprint": ([], [PYTHON, "bench/footprint.py"]),
     "latency": ([], [PYTHON, "bench/latency.py"]),
 }
