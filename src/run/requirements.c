@@ -129,10 +129,15 @@ static void add_file_reference (struct reading *r, const char *line, const char 
     size_t n = (size_t)(at - line);
     while (n && isspace ((unsigned char)line[n - 1]))
         n--;
+    const char *name = arena_strndup (r->arena, line, n);
+    if (path_like (name)) { /* here.whl @ file:... : alone it would be read as a file */
+        add (r, REQUIREMENT_LOCAL, line);
+        return;
+    }
     const char *marker = strstr (ref, " ;") ? strstr (ref, " ;") : strstr (ref, "; ");
     say (r->say, "WARNING",
          "requirement '%s': the file is not on this machine, the package is taken from the index", line);
-    add (r, REQUIREMENT_NAME, arena_printf (r->arena, "%.*s%s", (int)n, line, marker ? marker : ""));
+    add (r, REQUIREMENT_NAME, arena_printf (r->arena, "%s%s", name, marker ? marker : ""));
 }
 
 /* Value of "-r X", "-rX", "--requirement X", "--requirement=X"; NULL when the line is another option. */
