@@ -67,9 +67,11 @@ static void bench_open (struct bench *b)
     folder_sh (&b->f, "mkdir wheels");
     wheel (b, "setuptools", "70.0", "");
     folder_sh (&b->f, arena_printf (b->f.arena,
-                                    "cp $('%s' -c 'import ensurepip, os; "
-                                    "print(os.path.dirname(ensurepip.__file__))')/_bundled/pip-*.whl wheels/",
-                                    b->python.program));
+                                    "cp \"$('%s' -c 'import ensurepip, glob, os; "
+                                    "own = os.path.dirname (ensurepip.__file__) + \"/_bundled\"; "
+                                    "print ([*glob.glob (own + \"/pip-*.whl\"), "
+                                    "*glob.glob (\"/usr/share/python-wheels/pip-*.whl\")][0])')\" wheels/",
+                                    b->python.program)); /* the second place is Debian's */
     b->indexes = (struct indexes){ .find_links = path_join (b->f.arena, b->f.path, "wheels") };
     static const char *const none[] = { "--no-index", NULL };
     b->in = (struct install){ .arena = b->f.arena,
