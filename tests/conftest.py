@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import pathlib
+import random
 import secrets
 import shutil
 import signal
@@ -22,16 +23,22 @@ STOKER = os.environ.get("STOKER", str(ROOT / "build" / "stoker"))
 GUARD = 120  # seconds after which a test that hangs is given up; never a measure of speed
 
 
-def free_ports(n):
-    """n ports that were free a moment ago."""
-    socks = [socket.socket() for _ in range(n)]
-    try:
-        for s in socks:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in socks]
-    finally:
-        for s in socks:
-            s.close()
+def free_ports(n, in_a_row=False):
+    """n ports that were free a moment ago, below the range from which clients are given theirs."""
+    for _ in range(1000):
+        first = random.randrange(20000, 32000 - n)
+        ports = [first + i for i in range(n)] if in_a_row else random.sample(range(20000, 32000), n)
+        socks = [socket.socket() for _ in range(n)]
+        try:
+            for s, port in zip(socks, ports):
+                s.bind(("127.0.0.1", port))
+            return ports
+        except OSError:
+            continue
+        finally:
+            for s in socks:
+                s.close()
+    pytest.fail(f"no {n} free ports between 20000 and 32000")
 
 
 def wait_for(what, condition, pause=0.02, guard=GUARD):

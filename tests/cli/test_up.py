@@ -15,28 +15,9 @@ from conftest import GUARD, STOKER, clean_env, free_ports, wait_for
 UV_CACHE = pathlib.Path(os.environ.get("STOKER_CACHE", pathlib.Path.home() / ".cache" / "stoker-dev")) / "uv-cache"
 
 
-def three_ports():
-    """The first of three free ports in a row."""
-    for _ in range(200):
-        base = free_ports(1)[0]
-        socks = []
-        try:
-            for i in range(3):
-                s = socket.socket()
-                socks.append(s)
-                s.bind(("127.0.0.1", base + i))
-            return base
-        except (OSError, OverflowError):
-            continue
-        finally:
-            for s in socks:
-                s.close()
-    pytest.fail("no three free ports in a row")
-
-
 class Up:
     def __init__(self, folder, *words, port=None):
-        self.data, self.port = folder / "data", port or three_ports()
+        self.data, self.port = folder / "data", port or free_ports(3, in_a_row=True)[0]
         self.env = clean_env(HOME=str(folder), STOKER_STATE=str(folder / "state"), UV_CACHE_DIR=str(UV_CACHE))
         self.process = subprocess.Popen([STOKER, "up", "--data", str(self.data), "--port", str(self.port), "--json", *words],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -156,21 +137,20 @@ def test_a_training_outlives_up(up, tmp_path):
     u.kill(signal.SIGKILL)
     u.process.wait(GUARD)
 
-    def port_is_free():
-        with socket.socket() as s:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            return s.connect_ex(("127.0.0.1", u.port)) != 0
-
-    wait_for("the old server to end", port_is_free)
     go.touch()
-    again = up("--cpu-only", port=u.port)
+
+    def start_again():  # the old server still finishes what is in work: until then its folder and ports are taken
+        started = up("--cpu-only", port=u.port)
+        return started if started.facts else started.process.wait(GUARD) and None
+
+    again = wait_for("the old server to end", start_again, 0.2)
     wait_for("the task to end", lambda: json.loads(again.cli("task", "show", task, "--json"))["status"] == "completed", 0.2)
     text = again.cli("task", "log", task)
     assert text.count("started\n") == 1 and text.count("ended well\n") == 1
 
 
 def test_a_busy_port_names_its_owner(up, tmp_path):
-    port = three_ports()
+    port = free_ports(3, in_a_row=True)[0]
     with socket.socket() as s:
         s.bind(("127.0.0.1", port + 1))
         s.listen()
