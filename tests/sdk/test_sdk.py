@@ -92,8 +92,7 @@ def test_console(shared_server, first):
 
 def test_plots_and_images(shared_server, first):
     plots = shared_server.call("events.get_task_plots", task=first["id"], iters=1)["plots"]
-    assert {(p["metric"], p["variant"]) for p in plots} >= {("confusion", "test"), ("curve", "curve"), ("table", "t")} or \
-        {p["metric"] for p in plots} >= {"confusion", "curve", "table"}
+    assert {(p["metric"], p["variant"]) for p in plots} == {("confusion", "test"), ("curve", ""), ("table", "t")}
     matrix = next(json.loads(p["plot_str"]) for p in plots if p["metric"] == "confusion")
     assert matrix["data"][0]["z"] == [[5, 1], [2, 7]]
     images = shared_server.call("events.debug_images", metrics=[{"task": first["id"], "metric": "image"}], iters=1)
@@ -117,7 +116,7 @@ assert open(m.get_local_copy(), "rb").read() == bytes(range(256)) * 64
 assert m.get_all_metadata()["quality"]["value"] == "good"
 assert t.get_parameters()["Own/batch"] == "32"
 assert t.get_reported_scalars()["loss"]["train"]["y"][0] == 1.0
-assert t.get_last_iteration() == 49 or t.get_last_iteration() >= 4
+assert t.get_last_iteration() == 49, t.get_last_iteration()
 print("ALL EQUAL")
 """, cwd=tmp_path)
     assert "ALL EQUAL" in out
