@@ -622,6 +622,36 @@ def test_model_events(shared_server, task):
     assert s.call("models.get_by_id", model=model)["model"]["last_iteration"] == 3
 
 
+@pytest.mark.parametrize("noun", ["tasks", "models"])
+def test_every_member_of_a_metric_orders_and_filters(shared_server, noun):
+    """What last_metrics shows is what it orders and filters by."""
+    s = shared_server
+    project = s.call("projects.create", name=f"members of metrics of {noun}", description="")["id"]
+    low, high = (s.call(f"{noun}.create", name=f"{name} one", project=project,
+                        **({"type": "training"} if noun == "tasks" else {"uri": "file:///x", "ready": False}))["id"]
+                 for name in ("low", "high"))
+    owner = (lambda i: {"task": i}) if noun == "tasks" else (lambda i: {"task": "", "model": i, "model_event": True})
+    # (iteration, value): every member of `low` is below that of `high`, and no member is like another of the same entity
+    for i, points in ((low, [(2, 50), (3, 10), (4, 20)]), (high, [(14, 70), (16, 90), (15, 60), (17, 85)])):
+        s.batch("events.add_batch", [{**scalar("", n, v), **owner(i)} for n, v in points])
+    want = {"value": (20, 85), "min_value": (10, 60), "min_value_iteration": (3, 15), "max_value": (50, 90),
+            "max_value_iteration": (2, 16), "first_value": (50, 70), "first_value_iteration": (2, 14), "count": (3, 4),
+            "mean_value": (26.67, 76.25), "metric": ("m", "m"), "variant": ("v", "v")}
+    get = {"tasks": "task", "models": "model"}[noun]
+    shown = [s.call(f"{noun}.get_by_id", **{get: i})[get]["last_metrics"][md5("m")][md5("v")] for i in (low, high)]
+    assert {k: tuple(x[k] for x in shown) for k in want} == want
+
+    def found(**query):
+        return [x["id"] for x in s.call(f"{noun}.get_all_ex", project=[project], only_fields=["id"], **query)[noun]]
+
+    for member, (a, b) in want.items():
+        path = f"last_metrics.{md5('m')}.{md5('v')}.{member}"
+        if a == b:
+            continue
+        assert found(order_by=[path]) == [low, high] and found(order_by=["-" + path]) == [high, low], member
+        assert found(**{path: [a - 0.5, a + 0.5]}) == [low] and found(**{path: [b - 0.5, b + 0.5]}) == [high], member
+
+
 def test_delete_for_task(shared_server, task):
     s = shared_server
     s.batch("events.add_batch", [scalar(task, 1, 1)])

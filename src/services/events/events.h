@@ -1,37 +1,46 @@
-/* events.h - the door of the events service: what tasks and models ask about metrics, and what they tell it.
- *
- * Sorting and filtering tasks by a metric needs no call: the value of "last_metrics.<m>.<v>.value" (m and v are
- * the md5 of the names) of the task with id X is
- *   SELECT s.last FROM event_stream AS e JOIN series AS s ON s.stream = e.id
- *   WHERE e.task = X AND e.live = 1 AND s.key = '<m><v>' AND s.count > 0 AND s.hidden = 0
- * and so on with s.min, s.min_iter, s.max, s.max_iter, s.first, s.first_iter, s.mean, s.count. A NULL is a NaN.
- */
+/* events.h - the door of the events service: what tasks and models ask of it, and what they tell it. */
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "store/query.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
-struct db;
+/* -- metrics as fields of an entity (store/query.h) whose row `e` has an id ------------------------------------------ */
 
-/* `last_metrics` of a task or model as JSON object text, "{}" when there is none. bare_nan: NaN and infinities go
- * out bare, else as null. */
-int events_last_metrics (struct db *db, struct arena *a, const char *company, const char *task, bool bare_nan,
-                         struct str *out, struct error *err) warn_unused;
-/* `unique_metrics`: JSON array of "metric/variant", sorted. */
-int events_unique_metrics (struct db *db, struct arena *a, const char *company, const char *task,
-                           struct str *out, struct error *err) warn_unused;
-/* `metric_stats`: {md5 (metric): {metric, event_stats_by_type: {type: {last_update}}}}. */
-int events_metric_stats (struct db *db, struct arena *a, const char *company, const char *task,
-                         struct str *out, struct error *err) warn_unused;
+/* The value of "last_metrics.<m>.<v>.value" (m and v are the md5 of the names) is the `last` of the live stream's series
+ * with key '<m><v>'; a NULL there is a NaN. To read and to order by; and to filter by, where a NaN is an infinity, which no range holds, so that it
+ * is no missing one. */
+#define EVENTS_METRIC        EVENTS_METRIC_AS ("", "")
+#define EVENTS_METRIC_FILTER EVENTS_METRIC_AS ("ifnull(", ", 9e999)")
+#define EVENTS_METRIC_AS(open, close)                                                                        \
+    "(SELECT " open "CASE $3 WHEN 'min_value' THEN s.min WHEN 'min_value_iteration' THEN s.min_iter "        \
+    "WHEN 'max_value' THEN s.max WHEN 'max_value_iteration' THEN s.max_iter "                                \
+    "WHEN 'first_value' THEN s.first WHEN 'first_value_iteration' THEN s.first_iter "                        \
+    "WHEN 'mean_value' THEN s.mean WHEN 'count' THEN s.count "                                               \
+    "WHEN 'metric' THEN s.metric WHEN 'variant' THEN s.variant ELSE s.last END" close " "                    \
+    "FROM event_stream es JOIN series s ON s.stream = es.id "                                                \
+    "WHERE es.task = e.id AND es.live = 1 AND s.key = $1 || $2 AND s.count > 0 AND s.hidden = 0)"
+
+/* query_field.write, for columns that hold the id:
+ *   last_metrics    {md5 (metric): {md5 (variant): {value, min_value, ...}}}; "{}" when there is none
+ *   unique_metrics  ["metric/variant"], sorted
+ *   metric_stats    {md5 (metric): {metric, event_stats_by_type: {type: {last_update}}}} */
+int events_last_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
+                         struct error *err) warn_unused;
+int events_unique_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
+                           struct error *err) warn_unused;
+int events_metric_stats (const struct query_source *src, struct rows *r, int col, struct str *out,
+                         struct error *err) warn_unused;
+
+/* -- what becomes of events ------------------------------------------------------------------------------------------ */
 
 /* Reset, delete: all events of the task or model are gone at once; the rows follow in slices. */
-int events_retire (struct db *db, const char *company, const char *task, struct error *err) warn_unused;
+int events_retire (struct db *db, const char *task, struct error *err) warn_unused;
 
 /* Urls that a task's events name (images, plot sources) as JSON array text, each once: what a delete reports. */
-int events_urls (struct db *db, struct arena *a, const char *company, const char *task, struct str *out,
+int events_urls (struct db *db, struct arena *a, const char *task, struct str *out,
                  struct error *err) warn_unused;
 
 /* Background work: rows of retired events removed, batches folded, console chunks joined. The server adds it to the

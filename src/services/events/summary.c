@@ -1,5 +1,5 @@
 /* summary.c - what tasks and models say of their metrics: last_metrics, unique_metrics, metric_stats. All three are
- * composed from the rows of series when asked for; see events.h and server.md 4.11. */
+ * composed from the rows of series when asked for; see events.h. */
 #include "services/events/events.h"
 
 #include "base/clock.h"
@@ -62,15 +62,15 @@ static void put_series (struct str *s, const struct series *v, enum value_form f
     str_putc (s, '}');
 }
 
-static int series_of (struct db *db, struct arena *a, const char *task, struct series **ret, size_t *ret_n,
+static int series_of (const struct query_source *src, const char *task, struct series **ret, size_t *ret_n,
                       struct error *err)
 {
     struct stream s;
 
     *ret_n = 0;
-    if (stream_get (db, task, &s, err) < 0)
+    if (stream_get (src->db, task, &s, err) < 0)
         return -1;
-    return s.series ? series_list (db, a, s.id, ret, ret_n, err) : 0;
+    return s.series ? series_list (src->db, src->arena, s.id, ret, ret_n, err) : 0;
 }
 
 static int by_key (const void *a, const void *b)
@@ -78,15 +78,14 @@ static int by_key (const void *a, const void *b)
     return strcmp (((const struct series *)a)->key, ((const struct series *)b)->key);
 }
 
-int events_last_metrics (struct db *db, struct arena *a, const char *company, const char *task, bool bare_nan,
-                         struct str *out, struct error *err)
+int events_last_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
+                         struct error *err)
 {
     const struct series *before = NULL;
     struct series *v = NULL;
     size_t n;
 
-    (void)company;
-    if (series_of (db, a, task, &v, &n, err) < 0)
+    if (series_of (src, row_str (r, col, src->arena), &v, &n, err) < 0)
         return -1;
     if (n)
         qsort (v, n, sizeof (*v), by_key);
@@ -101,25 +100,24 @@ int events_last_metrics (struct db *db, struct arena *a, const char *company, co
             str_putc (out, '{');
         }
         put_half_key (out, v[i].key + SERIES_KEY / 2);
-        put_series (out, &v[i], value_form (bare_nan));
+        put_series (out, &v[i], value_form (src->bare_nan));
         before = &v[i];
     }
     str_puts (out, before ? "}}" : "}");
     return 0;
 }
 
-int events_unique_metrics (struct db *db, struct arena *a, const char *company, const char *task,
-                           struct str *out, struct error *err)
+int events_unique_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
+                           struct error *err)
 {
     struct series *v = NULL;
     size_t n;
 
-    (void)company;
-    if (series_of (db, a, task, &v, &n, err) < 0)
+    if (series_of (src, row_str (r, col, src->arena), &v, &n, err) < 0)
         return -1;
     str_putc (out, '[');
     for (size_t i = 0; i < n; i++) {
-        struct str name = { .arena = a };
+        struct str name = { .arena = src->arena };
 
         if (v[i].hidden || !v[i].count)
             continue;
@@ -193,22 +191,21 @@ static void put_stat (struct str *out, const struct stat_row *v)
     str_puts (out, "}}");
 }
 
-int events_metric_stats (struct db *db, struct arena *a, const char *company, const char *task,
-                         struct str *out, struct error *err)
+int events_metric_stats (const struct query_source *src, struct rows *r, int col, struct str *out,
+                         struct error *err)
 {
-    struct stats st = { .arena = a, .names = { .arena = a } };
+    struct stats st = { .arena = src->arena, .names = { .arena = src->arena } };
     struct series *v = NULL;
     struct stream s;
     size_t n = 0;
 
-    (void)company;
-    if (stream_get (db, task, &s, err) < 0)
+    if (stream_get (src->db, row_str (r, col, src->arena), &s, err) < 0)
         return -1;
-    if (s.series && series_list (db, a, s.id, &v, &n, err) < 0)
+    if (s.series && series_list (src->db, src->arena, s.id, &v, &n, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         note (&st, EVENT_SCALAR, v[i].metric, v[i].updated);
-    if (s.id && note_rows (db, &st, s.id, err) < 0)
+    if (s.id && note_rows (src->db, &st, s.id, err) < 0)
         return -1;
     if (s.log_updated)
         note (&st, EVENT_LOG, "", s.log_updated);
@@ -221,9 +218,8 @@ int events_metric_stats (struct db *db, struct arena *a, const char *company, co
 
 /* -- deleting -------------------------------------------------------------------------------------------------------- */
 
-int events_retire (struct db *db, const char *company, const char *task, struct error *err)
+int events_retire (struct db *db, const char *task, struct error *err)
 {
-    (void)company;
     return stream_retire (db, task, err);
 }
 
@@ -246,15 +242,13 @@ static int collect_urls (struct intern *urls, struct rows *r, struct error *err)
     return 0;
 }
 
-int events_urls (struct db *db, struct arena *a, const char *company, const char *task, struct str *out,
-                 struct error *err)
+int events_urls (struct db *db, struct arena *a, const char *task, struct str *out, struct error *err)
 {
     struct intern urls = { .arena = a, .copy = true };
     cleanup_rows struct rows r = { 0 };
     struct stream s;
     int rc = 0;
 
-    (void)company;
     if (stream_get (db, task, &s, err) < 0 ||
         db_query (db, &sql_event_row_all_urls, &r, err, V_INT (s.id)) < 0)
         return -1;

@@ -5,39 +5,7 @@
 #include "services/tasks/tasks.h"
 #include "services/users/users.h"
 
-#define OWNER "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"
-/* NaN (NULL where it is stored) is not missing: filters see an infinity, which no range holds. */
-#define METRIC        METRIC_AS ("", "")
-#define METRIC_FILTER METRIC_AS ("ifnull(", ", 9e999)")
-#define METRIC_AS(open, close)                                                                               \
-    "(SELECT " open                                                                                          \
-    "CASE $3 WHEN 'min_value' THEN s.min WHEN 'max_value' THEN s.max WHEN 'mean_value' THEN s.mean "         \
-    "WHEN 'first_value' THEN s.first WHEN 'count' THEN s.count ELSE s.last END" close " "                    \
-    "FROM event_stream es JOIN series s ON s.stream = es.id "                                                \
-    "WHERE es.task = e.id AND es.live = 1 AND s.key = $1 || $2 AND s.count > 0 AND s.hidden = 0)"
 #define METADATA "(SELECT json_extract(j.value, '$.value') FROM json_each(e.metadata) j WHERE j.key = $1)"
-
-static const char *owner (const struct query_source *src, struct rows *r, int col, const char **ret_id)
-{
-    char *company = row_str (r, col, src->arena), *slash = strrchr (company, '/');
-    *slash = 0;
-    *ret_id = slash + 1;
-    return company;
-}
-
-static int write_last_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
-                               struct error *err)
-{
-    const char *id, *company = owner (src, r, col, &id);
-    return events_last_metrics (src->db, src->arena, company, id, src->bare_nan, out, err);
-}
-
-static int write_unique_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
-                                 struct error *err)
-{
-    const char *id, *company = owner (src, r, col, &id);
-    return events_unique_metrics (src->db, src->arena, company, id, out, err);
-}
 
 /* Clients up to 2.16 know metadata as a list they never read. */
 static int write_metadata (const struct query_source *src, struct rows *r, int col, struct str *out,
@@ -121,18 +89,18 @@ static const struct query_field fields[] = {
       .expr = "e.last_iteration",
       .show = QUERY_INT,
       .ops = QUERY_RANGE | QUERY_ORDER | QUERY_FILLED },
-    { .name = "last_metrics", .column = OWNER, .show = QUERY_JSON, .write = write_last_metrics },
+    { .name = "last_metrics", .column = "e.id", .show = QUERY_JSON, .write = events_last_metrics },
     { .name = "unique_metrics",
-      .column = OWNER,
+      .column = "e.id",
       .show = QUERY_JSON,
       .ops = QUERY_ASKED,
-      .write = write_unique_metrics },
+      .write = events_unique_metrics },
     { .name = "company_origin", .expr = "e.company_origin", .show = QUERY_TEXT, .ops = QUERY_ASKED },
 
     { .name = "last_metrics.*",
-      .expr = METRIC_FILTER,
-      .column = METRIC,
-      .sort = METRIC,
+      .expr = EVENTS_METRIC_FILTER,
+      .column = EVENTS_METRIC,
+      .sort = EVENTS_METRIC,
       .show = QUERY_REAL,
       .ops = QUERY_RANGE | QUERY_ORDER },
     { .name = "metadata.*",

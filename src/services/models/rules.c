@@ -153,7 +153,7 @@ int model_delete (struct call *c, const char *id, bool force, struct str *urls, 
         return error_set (err, ERR_MODEL_TASK_EXISTS,
                           "the task that made model %s is published: task=%s: use force", id, m.task);
     if (task_forget_model (c, id, err) < 0 || db_exec (c->db, &sql_model_drop, err, V_INT (m.n)) < 0 ||
-        events_retire (c->db, m.company, id, err) < 0)
+        events_retire (c->db, id, err) < 0)
         return -1;
     put_url (urls, m.uri);
     return 0;
@@ -201,7 +201,7 @@ int models_release (struct call *c, const char *task, bool gone, bool keep_draft
     for (size_t i = 0; i < n; i++) {
         if (!v[i].ready && !v[i].used && !keep_drafts) {
             if (db_exec (c->db, &sql_model_drop_id, err, V_STR (v[i].id)) < 0 ||
-                events_retire (c->db, c->who.company, v[i].id, err) < 0)
+                events_retire (c->db, v[i].id, err) < 0)
                 return -1;
             if (v[i].uri && *v[i].uri) {
                 json_put_comma (&ret->urls);

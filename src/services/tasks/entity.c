@@ -7,50 +7,7 @@
 #include "services/tasks/task.h"
 #include "services/users/users.h"
 
-/* A metric that is NaN (NULL where it is stored) is no missing one: filters see an infinity, which no range holds. */
-#define METRIC_FILTER METRIC_AS ("ifnull(", ", 9e999)")
-/* The column is "<company>/<id>": public tasks keep their events under the company they came from. */
-#define OWNER       "CASE WHEN e.company = '' THEN ifnull(e.company_origin, '') ELSE e.company END || '/' || e.id"
 #define DOC(column) "(SELECT x." column " FROM task_doc x WHERE x.task = e.n)"
-#define METRIC      METRIC_AS ("", "")
-#define METRIC_AS(open, close)                                                                               \
-    "(SELECT " open "CASE $3 WHEN 'min_value' THEN s.min WHEN 'min_value_iteration' THEN s.min_iter "        \
-    "WHEN 'max_value' THEN s.max WHEN 'max_value_iteration' THEN s.max_iter WHEN 'first_value' THEN "        \
-    "s.first "                                                                                               \
-    "WHEN 'first_value_iteration' THEN s.first_iter WHEN 'mean_value' THEN s.mean WHEN 'count' THEN "        \
-    "s.count "                                                                                               \
-    "WHEN 'metric' THEN s.metric WHEN 'variant' THEN s.variant ELSE s.last END" close " "                    \
-    "FROM event_stream es JOIN series s ON s.stream = es.id "                                                \
-    "WHERE es.task = e.id AND es.live = 1 AND s.key = $1 || $2 AND s.count > 0 AND s.hidden = 0)"
-
-static const char *owner (const struct query_source *src, struct rows *r, int col, const char **ret_id)
-{
-    char *company = row_str (r, col, src->arena), *slash = strrchr (company, '/');
-    *slash = 0;
-    *ret_id = slash + 1;
-    return company;
-}
-
-static int write_last_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
-                               struct error *err)
-{
-    const char *id, *company = owner (src, r, col, &id);
-    return events_last_metrics (src->db, src->arena, company, id, src->bare_nan, out, err);
-}
-
-static int write_unique_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
-                                 struct error *err)
-{
-    const char *id, *company = owner (src, r, col, &id);
-    return events_unique_metrics (src->db, src->arena, company, id, out, err);
-}
-
-static int write_metric_stats (const struct query_source *src, struct rows *r, int col, struct str *out,
-                               struct error *err)
-{
-    const char *id, *company = owner (src, r, col, &id);
-    return events_metric_stats (src->db, src->arena, company, id, out, err);
-}
 
 static const struct query_flag tag_flags[] = { { "archived", "e.archived = 1" },
                                                { "hidden", "e.hidden = 1" },
@@ -145,13 +102,13 @@ static const struct query_field fields[] = {
       .ops = QUERY_RANGE | QUERY_ORDER | QUERY_FILLED },
     { .name = "last_worker", .expr = "e.last_worker", .show = QUERY_TEXT, .ops = QUERY_ORDER },
     { .name = "last_worker_report", .expr = "e.last_worker_report", .show = QUERY_TIME, .ops = QUERY_ORDER },
-    { .name = "last_metrics", .column = OWNER, .show = QUERY_JSON, .write = write_last_metrics },
+    { .name = "last_metrics", .column = "e.id", .show = QUERY_JSON, .write = events_last_metrics },
     { .name = "unique_metrics",
-      .column = OWNER,
+      .column = "e.id",
       .show = QUERY_JSON,
       .ops = QUERY_ASKED,
-      .write = write_unique_metrics },
-    { .name = "metric_stats", .column = OWNER, .show = QUERY_JSON, .write = write_metric_stats },
+      .write = events_unique_metrics },
+    { .name = "metric_stats", .column = "e.id", .show = QUERY_JSON, .write = events_metric_stats },
     { .name = "hyperparams", .column = "d.hyperparams", .show = QUERY_JSON, .ops = QUERY_HEAVY },
     { .name = "configuration", .column = "d.configuration", .show = QUERY_JSON, .ops = QUERY_HEAVY },
     { .name = "runtime", .column = "d.runtime", .show = QUERY_JSON, .ops = QUERY_HEAVY },
@@ -185,9 +142,9 @@ static const struct query_field fields[] = {
       .show = QUERY_TEXT,
       .ops = QUERY_EQUAL | QUERY_ORDER },
     { .name = "last_metrics.*",
-      .expr = METRIC_FILTER,
-      .column = METRIC,
-      .sort = METRIC,
+      .expr = EVENTS_METRIC_FILTER,
+      .column = EVENTS_METRIC,
+      .sort = EVENTS_METRIC,
       .show = QUERY_REAL,
       .ops = QUERY_RANGE | QUERY_ORDER },
     { .name = "script.repository",

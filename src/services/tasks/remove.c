@@ -52,7 +52,7 @@ static int delete_files (struct call *c, const struct task_facts *t, struct text
 {
     struct str artifacts = { .arena = c->arena }, events = { .arena = c->arena };
     artifact_urls (execution, &artifacts);
-    if (events_urls (c->db, c->arena, t->company, t->id, &events, err) < 0)
+    if (events_urls (c->db, c->arena, t->id, &events, err) < 0)
         return -1;
     delete_listed (c, t, str_text (&artifacts));
     delete_listed (c, t, str_text (&models->urls));
@@ -128,7 +128,7 @@ int task_reset_one (struct call *c, const char *id, const struct task_reset *how
         reset_docs (c, &t, &d, how->clear_all, err) < 0 ||
         db_exec (c->db, &sql_task_reset_row, err, V_INT (t.n)) < 0 ||
         db_exec (c->db, &sql_task_stages_drop, err, V_INT (t.n)) < 0 ||
-        events_retire (c->db, t.company, t.id, err) < 0 || task_move (c, &t, &ch, err) < 0)
+        events_retire (c->db, t.id, err) < 0 || task_move (c, &t, &ch, err) < 0)
         return -1;
     call_after_commit (c, EFFECT_SWEEP, NULL, NULL, 0);
     *ret = (struct task_removed){
@@ -187,7 +187,7 @@ int task_delete_one (struct call *c, const char *id, const struct task_delete *h
     if (children < 0 || queue_remove_everywhere (c, t.id, NULL, err) < 0 ||
         models_release (c, t.id, true, how->keep_models, &models, err) < 0 ||
         (!how->keep_files && delete_files (c, &t, d.execution, &models, err) < 0) ||
-        drop_rows (c, t.n, err) < 0 || events_retire (c->db, t.company, t.id, err) < 0)
+        drop_rows (c, t.n, err) < 0 || events_retire (c->db, t.id, err) < 0)
         return -1;
     call_ring (c, -1, "task/%s", t.id);
     call_after_commit (c, EFFECT_SWEEP, NULL, NULL, 0);
