@@ -1,45 +1,12 @@
 /* Tests of the packed forms of metric points, folding and merging, on a real store. */
 #include "store/series.h"
 
-#include "base/unit.h"
 #include "sql/sql.h"
-#include "store/store.h"
+#include "store/store_test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-struct fixture {
-    struct store *store;
-    char folder[64];
-};
-
-static int setup (void **state)
-{
-    struct fixture *f = calloc (1, sizeof (*f));
-    struct error err;
-
-    strcpy (f->folder, "/tmp/series-test-XXXXXX");
-    assert_non_null (mkdtemp (f->folder));
-    if (store_open (&(struct store_options){ .folder = f->folder, .readers = 1, .sync_off = true }, &f->store,
-                    &err) < 0)
-        fail_msg ("%s", err.text);
-    *state = f;
-    return 0;
-}
-
-static int teardown (void **state)
-{
-    struct fixture *f = *state;
-    char command[128];
-
-    store_close (f->store);
-    snprintf (command, sizeof (command), "rm -r %s", f->folder);
-    assert_int_equal (system (command), 0);
-    free (f);
-    return 0;
-}
 
 static bool same_value (double a, double b)
 {
@@ -397,9 +364,10 @@ int main (void)
         cmocka_unit_test (merge_keeps_the_later),
         cmocka_unit_test (mean_rounds_like_printing),
         cmocka_unit_test (delta_tells_last_first_least),
-        cmocka_unit_test_setup_teardown (fold_and_merge_agree_with_the_truth, setup, teardown),
-        cmocka_unit_test_setup_teardown (chunks_do_not_overlap, setup, teardown),
-        cmocka_unit_test_setup_teardown (retired_rows_are_swept_in_slices, setup, teardown),
+        cmocka_unit_test_setup_teardown (fold_and_merge_agree_with_the_truth, fixture_set_up,
+                                         fixture_tear_down),
+        cmocka_unit_test_setup_teardown (chunks_do_not_overlap, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown (retired_rows_are_swept_in_slices, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests_name ("series", tests, NULL, NULL);
 }

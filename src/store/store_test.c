@@ -8,6 +8,7 @@
 #include "sql/sql.h"
 #include "store/job.h"
 #include "store/sqlite.h"
+#include "store/store_test.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -58,46 +59,10 @@ static void arm (unsigned long long set, int code)
     atomic_store (&fail_set, set);
 }
 
-/* -- a store in a folder of its own ------------------------------------------------------------------------------ */
-struct fixture {
-    char folder[64];
-    struct store *store;
-};
-
-static struct store *open_store (const char *folder)
-{
-    struct store *s = NULL;
-    struct error err = { 0 };
-
-    if (store_open (&(struct store_options){ .folder = folder, .readers = 3, .sync_off = true }, &s, &err) <
-        0)
-        fail_msg ("%s", err.text);
-    return s;
-}
-
-static int set_up (void **state)
-{
-    struct fixture *f = calloc (1, sizeof (*f));
-
-    strcpy (f->folder, "/tmp/store_test.XXXXXX");
-    if (!mkdtemp (f->folder))
-        return -1;
-    f->store = open_store (f->folder);
-    *state = f;
-    return 0;
-}
-
 static int tear_down (void **state)
 {
-    struct fixture *f = *state;
-    struct error err;
-
     arm (0, 0);
-    store_close (f->store);
-    if (folder_remove (f->folder, &err) < 0)
-        return -1;
-    free (f);
-    return 0;
+    return fixture_tear_down (state);
 }
 
 /* -- writes used by the tests: put setting ('', key) ------------------------------------------------------------- */
@@ -431,7 +396,7 @@ static void survives_reopening (void **state)
 
     run_group (f->store, p, 1);
     store_close (f->store);
-    f->store = open_store (f->folder);
+    f->store = fixture_open (f->folder);
     assert_true (there (f->store, "k0"));
     assert_int_equal (store_stats (f->store).writes, 0);
 }
@@ -474,7 +439,7 @@ static void checkpoints (void **state)
     store_close (f->store);
     f->store = NULL;
     assert_true (file_size (log) <= 0); /* empty or gone */
-    f->store = open_store (f->folder);
+    f->store = fixture_open (f->folder);
     for (int i = 0; i < 16; i++)
         assert_true (there (f->store, arena_printf (a, "k%d", i)));
 }
@@ -606,7 +571,7 @@ static void sweepers_run_in_slices (void **state)
     store_sweep (f->store);
     sem_wait (&s.finished);
     store_close (f->store); /* the last slice is behind us then */
-    f->store = open_store (f->folder);
+    f->store = fixture_open (f->folder);
     assert_int_equal (s.runs, 7);
     assert_int_equal (s.afters, 6);
     assert_true (there (f->store, "s4"));
@@ -651,7 +616,7 @@ static void jobs_are_kept (void **state)
         fail_msg ("%s", err.text);
 }
 
-#define with_store(fn) cmocka_unit_test_setup_teardown (fn, set_up, tear_down)
+#define with_store(fn) cmocka_unit_test_setup_teardown (fn, fixture_set_up, tear_down)
 
 int main (void)
 {

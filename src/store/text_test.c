@@ -1,43 +1,10 @@
 /* Tests of console text: lines, packing, idempotent sending, pages by time, line ranges, joining, removing. */
 #include "store/text.h"
 
-#include "base/unit.h"
-#include "store/store.h"
+#include "store/store_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-struct fixture {
-    struct store *store;
-    char folder[64];
-};
-
-static int setup (void **state)
-{
-    struct fixture *f = calloc (1, sizeof (*f));
-    struct error err;
-
-    strcpy (f->folder, "/tmp/text-test-XXXXXX");
-    assert_non_null (mkdtemp (f->folder));
-    if (store_open (&(struct store_options){ .folder = f->folder, .readers = 1, .sync_off = true }, &f->store,
-                    &err) < 0)
-        fail_msg ("%s", err.text);
-    *state = f;
-    return 0;
-}
-
-static int teardown (void **state)
-{
-    struct fixture *f = *state;
-    char command[128];
-
-    store_close (f->store);
-    snprintf (command, sizeof (command), "rm -r %s", f->folder);
-    assert_int_equal (system (command), 0);
-    free (f);
-    return 0;
-}
 
 static void lines_are_counted (void **state)
 {
@@ -305,10 +272,11 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (lines_are_counted),
         cmocka_unit_test (events_come_back),
-        cmocka_unit_test_setup_teardown (pages_go_by_time, setup, teardown),
-        cmocka_unit_test_setup_teardown (lines_keep_their_numbers, setup, teardown),
-        cmocka_unit_test_setup_teardown (sent_twice_is_stored_once, setup, teardown),
-        cmocka_unit_test_setup_teardown (joining_and_removing_change_no_line, setup, teardown),
+        cmocka_unit_test_setup_teardown (pages_go_by_time, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown (lines_keep_their_numbers, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown (sent_twice_is_stored_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown (joining_and_removing_change_no_line, fixture_set_up,
+                                         fixture_tear_down),
     };
     return cmocka_run_group_tests_name ("text", tests, NULL, NULL);
 }
