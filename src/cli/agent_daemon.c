@@ -8,6 +8,7 @@
 #include "cli/out.h"
 #include "client/client.h"
 #include "conf/conf.h"
+#include "io/spawn.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -238,18 +239,6 @@ static int64_t choose_poll (const struct opts *o, const struct conf *conf)
     return (s < POLL_MIN_S ? POLL_MIN_S : s) * 1000;
 }
 
-static const char *own_path (struct arena *a, struct error *err)
-{
-    char path[4096];
-    ssize_t n = readlink ("/proc/self/exe", path, sizeof (path));
-
-    if (n < 0) {
-        error_errno (err, "find this program");
-        return NULL;
-    }
-    return arena_strndup (a, path, (size_t)n);
-}
-
 /* More words for `stoker execute`. */
 static const char *const *execute_words (struct arena *a, const struct opts *o)
 {
@@ -312,7 +301,7 @@ static int run_daemon (struct arena *a, const struct opts *o, const struct conf 
     struct client *client;
     int rc;
 
-    ao.program = own_path (a, err);
+    ao.program = spawn_self (a, err);
     if (!ao.program || client_create (conf, &client, err) < 0)
         return -1;
     ao.argv = whole_argv (a);

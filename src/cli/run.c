@@ -8,6 +8,7 @@
 #include "cli/out.h"
 #include "cli/pack.h"
 #include "cli/task.h"
+#include "io/spawn.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -231,16 +232,14 @@ static int follow (struct remote *r, const struct opts *o, const char *id, struc
     return exit_code (r, id, status);
 }
 
-static int run_local (const char *id, struct error *err)
+static int run_local (struct remote *r, const char *id, struct error *err)
 {
-    char program[4096];
-    ssize_t n = readlink ("/proc/self/exe", program, sizeof (program) - 1);
+    const char *program = spawn_self (r->arena, err);
 
-    if (n < 0)
-        return error_errno (err, "find this program");
-    program[n] = 0;
+    if (!program)
+        return -1;
     fflush (stdout);
-    execv (program, (char *const[]){ program, (char *)"execute", (char *)"--id", (char *)id, NULL });
+    execv (program, (char *const[]){ (char *)program, (char *)"execute", (char *)"--id", (char *)id, NULL });
     return error_errno (err, "start %s execute", program);
 }
 
@@ -254,7 +253,7 @@ static int run (struct remote *r, const struct opts *o, const struct pack *p, st
     if (create (r, o, p, &id, err) < 0)
         return -1;
     if (o->local)
-        return run_local (id, err);
+        return run_local (r, id, err);
     if (remote_call (r, "tasks.enqueue",
                      arena_printf (r->arena, "{\"task\":\"%s\",\"queue\":\"%s\"}", id, queue), &data,
                      err) < 0)

@@ -23,6 +23,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -510,8 +511,7 @@ int up_main (int argc, char **argv)
     struct opts o = { .queue = "default" };
     struct up u = { .arena = a, .ports = { 8080, 8008, 8081 }, .o = &o };
     struct error err = { 0 };
-    char program[4096], cwd[4096];
-    ssize_t n;
+    char cwd[PATH_MAX];
 
     switch (opt_parse (&command, argc, argv, &o, a, &err)) {
         case OPT_HELPED:
@@ -521,13 +521,13 @@ int up_main (int argc, char **argv)
         case OPT_PARSED:
             break;
     }
-    n = readlink ("/proc/self/exe", program, sizeof (program) - 1);
-    if (n < 0 || !getcwd (cwd, sizeof (cwd))) {
-        error_errno (&err, "find this program");
+    u.program = spawn_self (a, &err);
+    if (!u.program)
+        return out_failed ("up", &err);
+    if (!getcwd (cwd, sizeof (cwd))) {
+        error_errno (&err, "find the working folder");
         return out_failed ("up", &err);
     }
-    program[n] = 0;
-    u.program = program;
     u.data = o.data ? path_clean (a, path_join (a, cwd, o.data)) : home_data (a);
     u.config = path_join (a, u.data, "clearml.conf");
     for (int i = 0; o.port && i < 3; i++)

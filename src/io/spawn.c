@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
@@ -59,6 +60,18 @@ char *spawn_find (const char *name, const char *const *env)
         path += n + (path[n] == ':');
     }
     return NULL;
+}
+
+const char *spawn_self (struct arena *a, struct error *err)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink ("/proc/self/exe", path, sizeof (path));
+
+    if (n < 0) {
+        error_errno (err, "find this program");
+        return NULL;
+    }
+    return arena_strndup (a, path, (size_t)n);
 }
 
 /* What the child reads of its parent's memory, and the one word it writes back. */

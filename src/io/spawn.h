@@ -6,6 +6,7 @@
  * signals are at their defaults and unblocked.
  */
 #pragma once
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -60,6 +61,8 @@ int spawn_run (const struct spawn *s, struct text input, struct str *out, struct
 
 /* Absolute path of a program by the PATH of env (NULL: the caller's), malloc'd; NULL when there is none. */
 char *spawn_find (const char *name, const char *const *env);
+/* Absolute path of the program that runs this code, so that it can start itself again; NULL with err set. */
+const char *spawn_self (struct arena *a, struct error *err) warn_unused;
 
 /* "exit code 3", "signal 9 (Killed)" */
 void spawn_end_words (const struct spawn_end *e, struct str *s);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,6 +153,22 @@ static void time_is_up (void **state)
     assert_int_equal (run (argv, (struct text){ 0 }, NULL, &end, 50), -ETIMEDOUT);
 }
 
+static void knows_itself (void **state)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct error err;
+    struct stat running, found;
+    const char *self = spawn_self (a, &err);
+
+    (void)state;
+    assert_non_null (self);
+    assert_int_equal (self[0], '/');
+    assert_int_equal (stat ("/proc/self/exe", &running), 0);
+    assert_int_equal (stat (self, &found), 0);
+    assert_int_equal (found.st_ino, running.st_ino);
+    assert_int_equal (found.st_dev, running.st_dev);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +181,7 @@ int main (void)
         cmocka_unit_test (descriptors_do_not_leak),
         cmocka_unit_test (session_and_environment),
         cmocka_unit_test (time_is_up),
+        cmocka_unit_test (knows_itself),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

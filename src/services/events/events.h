@@ -10,8 +10,8 @@
 /* -- metrics as fields of an entity (store/query.h) whose row `e` has an id ------------------------------------------ */
 
 /* The value of "last_metrics.<m>.<v>.value" (m and v are the md5 of the names) is the `last` of the live stream's series
- * with key '<m><v>'; a NULL there is a NaN. To read and to order by; and to filter by, where a NaN is an infinity, which no range holds, so that it
- * is no missing one. */
+ * with key '<m><v>'; a NULL there is a NaN. EVENTS_METRIC to read and to order by; EVENTS_METRIC_FILTER to filter by: a NaN
+ * is an infinity there, which no range holds, so that it is not taken for a missing one. */
 #define EVENTS_METRIC        EVENTS_METRIC_AS ("", "")
 #define EVENTS_METRIC_FILTER EVENTS_METRIC_AS ("ifnull(", ", 9e999)")
 #define EVENTS_METRIC_AS(open, close)                                                                        \
