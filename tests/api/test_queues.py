@@ -124,6 +124,7 @@ def test_delete(server, queue):
     for t in tasks:
         doc = server.call("tasks.get_by_id", task=t)["task"]
         assert doc["status"] == "created" and "queue" not in doc["execution"]
+        assert doc["status_reason"] == f"Queue {queue} was deleted"
 
 
 # -- entries ---------------------------------------------------------------------------------------------------------
@@ -165,7 +166,12 @@ def test_add_and_remove(server, queue):
     server.call("queues.add_task", queue=queue, task=uuid.uuid4().hex)  # need not exist
     (queued,) = enqueue(server, queue, 1)
     assert server.call("queues.remove_task", queue=queue, task=queued, update_task_status=True) == {"removed": 1}
-    assert status(server, queued) == "created"
+    doc = server.call("tasks.get_by_id", task=queued)["task"]
+    assert doc["status"] == "created" and doc["status_reason"] == f"Task was removed from the queue {queue}"
+    (again,) = enqueue(server, queue, 1)  # without being told the task's status stays, with its reason
+    server.call("queues.remove_task", queue=queue, task=again)
+    doc = server.call("tasks.get_by_id", task=again)["task"]
+    assert doc["status"] == "queued" and doc["status_reason"] == ""
 
 
 def test_one_queue_at_a_time(server, queue):
@@ -177,12 +183,37 @@ def test_one_queue_at_a_time(server, queue):
     assert entries(server, other) == [task] and status(server, task) == "queued"
 
 
+def test_enqueue_that_leaves_the_execution_queue(server, queue):
+    """update_execution_queue=false: execution.queue stays what it is; a task that has none gets this queue. Older
+    schedulers stop a task and push it into a queue of their own so, whether it had a queue or not."""
+    pending = server.call("queues.create", name=f"pending-{uuid.uuid4().hex}")["id"]
+    push = lambda task: server.call("tasks.enqueue", task=task, queue=pending, update_execution_queue=False)
+    get = lambda task: server.call("tasks.get_by_id", task=task)["task"]
+    (had,) = enqueue(server, queue, 1)
+    assert server.call("queues.get_next_task", queue=queue)["entry"]["task"] == had
+    server.call("tasks.stop", task=had, force=True)
+    got = push(had)
+    assert got["queued"] == 1 and "execution.queue" not in got["fields"]
+    assert (get(had)["status"], get(had)["execution"]["queue"]) == ("queued", queue)
+    never = make_task(server)
+    got = push(never)
+    assert got["queued"] == 1 and got["fields"]["execution.queue"] == pending
+    assert (get(never)["status"], get(never)["execution"]["queue"]) == ("queued", pending)
+    (waits,) = enqueue(server, queue, 1)  # still in its queue: it moves
+    push(waits)
+    assert (get(waits)["status"], get(waits)["execution"]["queue"]) == ("queued", queue)
+    assert entries(server, queue) == [] and entries(server, pending) == [had, never, waits]
+    assert "verify_watched_queue" in refused(12, server.call, "tasks.enqueue", task=make_task(server), queue=pending,
+                                             update_execution_queue=False, verify_watched_queue=True)
+
+
 def test_clear(server, queue):
     tasks = enqueue(server, queue, 3)
     stray = uuid.uuid4().hex
     server.call("queues.add_task", queue=queue, task=stray)
     assert server.call("queues.clear_queue", queue=queue) == {"removed_tasks": tasks}
     assert entries(server, queue) == [] and [status(server, t) for t in tasks] == ["created"] * 3
+    assert {server.call("tasks.get_by_id", task=t)["task"]["status_reason"] for t in tasks} == {f"Queue {queue} was cleared"}
     assert server.call("queues.clear_queue", queue=queue) == {"removed_tasks": []}
 
 

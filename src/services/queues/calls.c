@@ -212,10 +212,11 @@ int queues_remove_task (struct call *c, const struct queues_remove_task_in *in,
                         struct queues_remove_task_out *out, struct error *err)
 {
     struct queue q;
+    const char *reason = arena_printf (c->arena, "Task was removed from the queue %s", in->queue);
 
     if (queue_load (c, in->queue, &q, err) < 0 || queue_remove (c, in->queue, in->task, err) < 0)
         return -1;
-    if (in->update_task_status && queue_release_task (c, &q, in->task, err) < 0)
+    if (in->update_task_status && queue_release_task (c, &q, in->task, reason, err) < 0)
         return -1;
     out->has.removed = true;
     out->removed = 1;
@@ -226,10 +227,13 @@ int queues_clear_queue (struct call *c, const struct queues_clear_queue_in *in,
                         struct queues_clear_queue_out *out, struct error *err)
 {
     struct queue q;
+    struct queue_tasks tasks;
+    const char *reason = arena_printf (c->arena, "Queue %s was cleared", in->queue);
 
-    if (queue_load (c, in->queue, &q, err) < 0 ||
-        queue_clear (c, &q, &out->removed_tasks.v, &out->removed_tasks.n, err) < 0)
+    if (queue_load (c, in->queue, &q, err) < 0 || queue_clear (c, &q, reason, &tasks, err) < 0)
         return -1;
+    out->removed_tasks.v = tasks.v;
+    out->removed_tasks.n = tasks.n;
     out->has.removed_tasks = true;
     return 0;
 }

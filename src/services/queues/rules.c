@@ -478,7 +478,8 @@ int queue_move (struct call *c, const char *queue, const char *task, int64_t by,
 }
 
 /* -- clearing ---------------------------------------------------------------------------------------------------- */
-int queue_release_task (struct call *c, const struct queue *q, const char *task, struct error *err)
+int queue_release_task (struct call *c, const struct queue *q, const char *task, const char *reason,
+                        struct error *err)
 {
     struct task_facts facts = { 0 };
 
@@ -486,10 +487,11 @@ int queue_release_task (struct call *c, const struct queue *q, const char *task,
         return err->code == ERR_INVALID_TASK_ID ? 0 : -1;
     if (!facts.queue || strcmp (facts.queue, q->id) != 0)
         return 0;
-    return task_unqueue (c, task, true, err) < 0 ? -1 : 1;
+    return task_unqueue (c, task, true, reason, err) < 0 ? -1 : 1;
 }
 
-int queue_clear (struct call *c, struct queue *q, const char ***ret_tasks, size_t *ret_n, struct error *err)
+int queue_clear (struct call *c, struct queue *q, const char *reason, struct queue_tasks *ret,
+                 struct error *err)
 {
     cleanup_rows struct rows r = { 0 };
     const char **list = arena_array (c->arena, const char *, (size_t)q->length + 1);
@@ -502,7 +504,7 @@ int queue_clear (struct call *c, struct queue *q, const char ***ret_tasks, size_
     while ((more = db_next (&r, err)) > 0) {
         const char *task = row_str (&r, 0, c->arena);
 
-        if ((released = queue_release_task (c, q, task, err)) < 0)
+        if ((released = queue_release_task (c, q, task, reason, err)) < 0)
             return -1;
         if (released)
             list[n++] = task;
@@ -513,20 +515,19 @@ int queue_clear (struct call *c, struct queue *q, const char ***ret_tasks, size_
         db_exec (c->db, &sql_queue_empty, err, V_INT (q->seq), V_INT (c->now)) < 0)
         return -1;
     q->length = q->added_sum = 0;
-    *ret_tasks = list;
-    *ret_n = n;
+    *ret = (struct queue_tasks){ list, n };
     return 0;
 }
 
 int queue_delete (struct call *c, struct queue *q, bool force, struct error *err)
 {
-    const char **tasks;
-    size_t n;
+    struct queue_tasks tasks;
+    const char *reason = arena_printf (c->arena, "Queue %s was deleted", q->id);
 
     if (q->length && !force)
         return error_set (err, ERR_QUEUE_NOT_EMPTY, "queue %s holds %lld tasks: delete it with force=true",
                           q->id, (long long)q->length);
-    if (queue_clear (c, q, &tasks, &n, err) < 0 ||
+    if (queue_clear (c, q, reason, &tasks, err) < 0 ||
         db_exec (c->db, &sql_queue_sample_clear, err, V_INT (q->seq)) < 0 ||
         db_exec (c->db, &sql_queue_delete, err, V_INT (q->seq)) < 0)
         return -1;

@@ -33,12 +33,16 @@ enum { QUEUE_FAR = 1 << 30 }; /* further than any queue is long */
 /* Move to a place in the list: by > 0 towards the end, by < 0 towards the front, clamped. */
 int queue_move (struct call *c, const char *queue, const char *task, int64_t by, int64_t *ret_position,
                 struct error *err) warn_unused;
-/* All entries out; tasks whose execution.queue is this queue go back to the status they had. ret_tasks: those tasks, an
- * array of q->length before, *ret_n of them filled. */
-int queue_clear (struct call *c, struct queue *q, const char ***ret_tasks, size_t *ret_n,
+/* All entries out; tasks whose execution.queue is this queue go back to the status they had, with `reason` as their
+ * status_reason. ret: those tasks. */
+struct queue_tasks {
+    const char **v;
+    size_t n;
+};
+int queue_clear (struct call *c, struct queue *q, const char *reason, struct queue_tasks *ret,
                  struct error *err) warn_unused;
 /* A task taken out of the queue goes back to the status it had, if its execution.queue is this one. 1 it did, 0, -1 */
-int queue_release_task (struct call *c, const struct queue *q, const char *task,
+int queue_release_task (struct call *c, const struct queue *q, const char *task, const char *reason,
                         struct error *err) warn_unused;
 int queue_delete (struct call *c, struct queue *q, bool force, struct error *err) warn_unused;
 double queue_wait (struct call *c, const struct queue *q); /* s, mean over its entries */

@@ -26,9 +26,7 @@ int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue 
     if (task_facts_of (c, id, false, &t, &from, err) < 0 ||
         task_verb_check (VERB_ENQUEUE, from, q->force, err) < 0 || find_queue (c, q, &queue, err) < 0)
         return -1;
-    if (q->keep_queue && (from != TASK_QUEUED || !t.queue))
-        return error_set (err, ERR_VALIDATION,
-                          "update_execution_queue=false goes only with a task that is queued");
+    const char *execution = q->keep_queue && t.queue && *t.queue ? t.queue : queue.id;
     int held = queue_holds (c, queue.id, t.id, err);
     if (held < 0)
         return -1;
@@ -38,12 +36,12 @@ int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue 
     if (queue_remove_everywhere (c, t.id, NULL, err) < 0 || queue_add (c, queue.id, t.id, err) < 0 ||
         task_move (c, &t, &ch, err) < 0)
         return -1;
-    if (db_exec (c->db, &sql_task_set_queue, err, V_INT (t.n), V_STR (q->keep_queue ? t.queue : queue.id),
-                 V_STR (before), V_INT (c->now)) < 0)
+    if (db_exec (c->db, &sql_task_set_queue, err, V_INT (t.n), V_STR (execution), V_STR (before),
+                 V_INT (c->now)) < 0)
         return -1;
     fields_str (&ch.fields, "enqueue_status", before);
-    if (!q->keep_queue)
-        fields_str (&ch.fields, "execution.queue", queue.id);
+    if (execution == queue.id)
+        fields_str (&ch.fields, "execution.queue", execution);
     *ret_fields = fields_close (&ch.fields);
     return 0;
 }
@@ -87,7 +85,7 @@ int task_dequeue_one (struct call *c, const char *id, const char *new_status, bo
 }
 
 /* -- the door for queues */
-int task_unqueue (struct call *c, const char *task, bool forget_queue, struct error *err)
+int task_unqueue (struct call *c, const char *task, bool forget_queue, const char *reason, struct error *err)
 {
     struct task_facts t;
     struct error why = { 0 };
@@ -101,7 +99,7 @@ int task_unqueue (struct call *c, const char *task, bool forget_queue, struct er
     if (from == TASK_QUEUED) {
         if (!task_status_parse (t.enqueue_status, &to) || to == TASK_QUEUED)
             to = TASK_CREATED;
-        struct task_change ch = { .to = to, .reason = "", .message = "" };
+        struct task_change ch = { .to = to, .reason = reason };
         if (task_move (c, &t, &ch, err) < 0)
             return -1;
     }

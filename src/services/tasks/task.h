@@ -101,7 +101,7 @@ int task_stop_one (struct call *c, const char *id, bool force, bool steps, const
 /* -- queue.c */
 struct task_enqueue {
     const char *queue, *queue_name, *reason, *message;
-    bool force, keep_queue; /* keep_queue: only move within the queue it is in */
+    bool force, keep_queue; /* keep_queue: execution.queue stays, unless there is none yet */
 };
 int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue *q, struct text *ret_fields,
                       struct error *err) warn_unused;

@@ -45,8 +45,10 @@ int task_touch_from_worker (struct call *c, const char *task, const char *worker
                             struct error *err) warn_unused;
 
 /* -- queues: the entry is gone (removed, queue cleared or deleted): a queued task goes back to the status it had
- * before (enqueue_status, else created); forget_queue also clears execution.queue. Tasks that are not queued stay. */
-int task_unqueue (struct call *c, const char *task, bool forget_queue, struct error *err) warn_unused;
+ * before (enqueue_status, else created), with `reason` as its status_reason; forget_queue also clears execution.queue.
+ * Tasks that are not queued stay. */
+int task_unqueue (struct call *c, const char *task, bool forget_queue, const char *reason,
+                  struct error *err) warn_unused;
 /* queues.add_task and moves between queues: execution.queue = queue, status queued (remembering the one before). The
  * entry itself is the caller's. 400/110 from a status that may not be queued. */
 int task_queue (struct call *c, const char *task, const char *queue, struct error *err) warn_unused;

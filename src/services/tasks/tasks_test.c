@@ -133,12 +133,12 @@ static void queue_goes (struct call *c)
                                    .update_execution_queue = true };
     struct tasks_enqueue_out out = { 0 };
     ok (tasks_enqueue (c, &in, &out, &err));
-    ok (task_unqueue (c, task, false, &err));
+    ok (task_unqueue (c, task, false, "the queue went", &err));
     assert_string_equal (facts_of (c, task).status, "created");
     assert_non_null (facts_of (c, task).queue);
-    ok (task_unqueue (c, task, true, &err));
+    ok (task_unqueue (c, task, true, "", &err));
     assert_null (facts_of (c, task).queue);
-    ok (task_unqueue (c, "no such task", true, &err));
+    ok (task_unqueue (c, "no such task", true, "", &err));
     ok (task_queue (c, task, "q", &err));
     assert_string_equal (facts_of (c, task).enqueue_status, "created");
 }
