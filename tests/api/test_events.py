@@ -567,11 +567,50 @@ def test_x_scalars_lose_no_spike(shared_server, task):
         s.batch("events.add_batch", [scalar(task, i, values[i]) for i in range(start, start + 500)])
     got = s.call("x_events.scalars", task=task, samples=200)
     curve = got["series"][0]
-    assert got["interval"] == 50 and len(curve["x"]) == 200 and curve["total_points"] == 10000
+    assert curve["interval"] == 50 and len(curve["x"]) == 200 and curve["total_points"] == 10000
     assert max(curve["max"]) == 1000 and min(curve["min"]) == -1000 and sum(curve["count"]) == 10000
     assert curve["x"][1] == 50 and abs(curve["y"][1] - sum(values[50:100]) / 50) < 1e-12
     full = s.call("x_events.scalars", task=task, samples=5000)["series"][0]
     assert full["y"] == values and full["x"] == list(range(10000))
+    by_time = s.call("x_events.scalars", task=task, samples=200, key="timestamp")["series"][0]
+    assert by_time["x"] == [1_700_000_000_000 + i for i in range(0, 10000, 50)]
+    assert max(by_time["max"]) == 1000 and min(by_time["min"]) == -1000 and sum(by_time["count"]) == 10000
+    assert s.fails("x_events.scalars", task=task, key="iso_time") == (400, 12)
+
+
+def test_a_single_outlier_among_a_hundred_thousand_points(shared_server, task):
+    """100,000 times 0.8 and one 0.0: the 0.0 is the minimum of the curve, of its stretch, and of no other."""
+    s = shared_server
+    for start in range(0, 100_000, 10_000):
+        s.batch("events.add_batch", [scalar(task, i, 0.0 if i == 50_001 else 0.8) for i in range(start, start + 10_000)])
+    curve = s.call("x_events.scalars", task=task)["series"][0]
+    assert curve["x"] == list(range(0, 100_000, 200)) and curve["total_points"] == 100_000
+    at = curve["x"].index(50_000)
+    assert curve["min"] == [0.8] * at + [0.0] + [0.8] * (499 - at) and curve["max"] == [0.8] * 500
+    assert last_metric(s, task)["min_value"] == 0 and last_metric(s, task)["min_value_iteration"] == 50_001
+
+
+def test_x_scalars_thin_each_curve_for_itself(shared_server, task):
+    """A short curve beside a long one is not coarser for it; a sparse one over the same range has the long one's edges."""
+    s = shared_server
+
+    def put(metric, iterations):
+        for start in range(0, len(iterations), 500):
+            s.batch("events.add_batch", [scalar(task, i, i, metric=metric) for i in iterations[start:start + 500]])
+
+    put("long", range(10_000))
+    put("short", range(300))
+    put("sparse", range(0, 10_000, 40))
+    put("late", range(9_000, 9_700))
+    curves = {c["metric"]: c for c in s.call("x_events.scalars", task=task, samples=100)["series"]}
+    assert curves["long"]["x"] == list(range(0, 10_000, 100)) and curves["long"]["interval"] == 100
+    assert curves["short"]["x"] == list(range(0, 300, 3)) and curves["short"]["count"] == [3] * 100
+    assert curves["short"]["y"] == [i + 1 for i in range(0, 300, 3)]
+    assert curves["sparse"]["x"] == list(range(0, 10_000, 100)) and sum(curves["sparse"]["count"]) == 250
+    assert curves["late"]["x"] == list(range(8_995, 9_700, 7)) and curves["late"]["total_points"] == 700
+    put("few", range(0, 1_000_000, 5_000))
+    few = s.call("x_events.scalars", task=task, samples=100, metrics=[{"metric": "few"}])["series"][0]
+    assert few["x"] == list(range(0, 1_000_000, 5_000)) and few["count"] == [1] * 200  # 200 points: point by point
 
 
 def test_folding_changes_nothing(server):

@@ -101,6 +101,9 @@ class Seed:
         self.curve(task, "loss", "train", falling)
         self.curve(task, "loss", "val", [loss + 0.1 + math.exp(-i / 20) for i in range(100)])
         self.curve(task, "val", "mIoU", [1 - loss - math.exp(-i / 20) for i in range(100)])
+        self.server.batch("events.add_batch", [
+            {"type": "training_stats_scalar", "task": task, "iter": -2147483648, "metric": "Summary", "variant": "params_m",
+             "value": 47.25, "timestamp": int(time.time() * 1000)}])
         self.curve(task, "optim", "grad_norm", [math.nan if 40 <= i < 60 else 1 + 1 / (i + 1) for i in range(100)])
         esc = "\x1b["
         self.log(task, [f"{esc}36mepoch{esc}0m {i} {esc}32mloss 0.{i:03}{esc}0m" for i in range(200)] + [

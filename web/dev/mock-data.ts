@@ -279,6 +279,7 @@ function series(
   return {
     metric,
     variant,
+    interval: 133,
     x,
     y,
     min,
@@ -306,17 +307,6 @@ export const scalars: XSeries[] = [
   series(33, ':monitor:machine', 'cpu_usage', 30, 38, 9, { n: 120, total: 120 }),
   series(34, ':monitor:machine', 'memory_used_gb', 12, 22.8, 0.4, { n: 120, total: 120 }),
   series(35, ':monitor:machine', 'io_read_mbs', 40, 212, 30, { n: 120, total: 120 }),
-  {
-    metric: 'Summary',
-    variant: 'params_m',
-    x: [-2147483648],
-    y: [47.2],
-    min: [47.2],
-    max: [47.2],
-    total_points: 1,
-    last: 47.2,
-    last_iter: -2147483648,
-  },
 ];
 
 const E = '\u001b[';

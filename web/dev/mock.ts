@@ -130,7 +130,14 @@ const calls: Record<string, (b: Body) => unknown> = {
       created: new Date(T0 - 120_000).toISOString(),
     })),
   }),
-  'x_events.scalars': (b) => ({ series: find(b['task']).last_iteration ? scalars : [] }),
+  'x_events.scalars': (b) => ({
+    series: (find(b['task']).last_iteration ? scalars : []).map((s) =>
+      b['key'] === 'timestamp' ? { ...s, x: (s.x ?? []).map((v) => T0 - 3_600_000 + v * 80) } : s,
+    ),
+  }),
+  'events.get_task_single_value_metrics': (b) => ({
+    tasks: [{ task: (b['tasks'] as string[])[0], values: [{ metric: 'Summary', variant: 'params_m', value: 47.2 }] }],
+  }),
   'events.scalar_metrics_iter_histogram': () =>
     Object.fromEntries(
       [...new Set(scalars.map((s) => s.metric))].map((m) => [

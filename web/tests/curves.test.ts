@@ -1,5 +1,6 @@
 // What a chart draws: buckets with true extremes, gaps where there is no number, counts of what is not drawn.
 import { describe, expect, it } from 'vitest';
+import { singleValues } from '../src/api/scalars';
 import { align, footNote, fromHistogram, fromSeries, nanMarks, positive, smooth, thin, type Curve } from '../src/charts/curves';
 
 const curve = (p: Partial<Curve>): Curve => ({
@@ -23,6 +24,7 @@ describe('fromSeries', () => {
   const c = fromSeries({
     metric: 'loss',
     variant: 'train',
+    interval: 10,
     x: [0, 10, 20],
     y: [1, null, 'NaN'],
     min: [0.5, null, null],
@@ -45,9 +47,28 @@ it('reads the reference answer, iterations or ISO times', () => {
   expect(t?.x).toEqual([Date.parse('2026-11-29T00:00:00Z')]);
 });
 
+it('reads values reported once, also those that are no number', () => {
+  const values = [
+    { metric: 'Summary', variant: 'params', value: 47.25 },
+    { metric: 'Summary', variant: 'loss', value: 'NaN' },
+    { metric: 'best', variant: '', value: null },
+  ];
+  expect(singleValues([{ task: 't', values }]).map((v) => [v.name, v.value])).toEqual([
+    ['params', 47.25],
+    ['loss', NaN],
+    ['best', null],
+  ]);
+});
+
 describe('smooth', () => {
   it('leaves a constant a constant', () => expect(smooth([3, 3, 3, 3], 0.9).every((v) => Math.abs((v ?? 0) - 3) < 1e-12)).toBe(true));
   it('starts at the first value (debiased)', () => expect(smooth([8, 0, 0], 0.9)[0]).toBeCloseTo(8, 12));
+  it('forgets a first value far off (noise around 5 after 100, weight 0.99)', () => {
+    const y = Array.from({ length: 1001 }, (_, i) => (i === 0 ? 100 : 5 + Math.sin(i * 12.9898)));
+    const s = smooth(y, 0.99);
+    expect(s[0]).toBeCloseTo(100, 9);
+    for (const i of [400, 700, 1000]) expect(Math.abs((s[i] ?? 0) - 5)).toBeLessThan(0.05);
+  });
   it('follows numpy for a short series', () => {
     const w = 0.6,
       y = [1, 2, 4];

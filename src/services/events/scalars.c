@@ -75,15 +75,18 @@ static int thin (struct selection *s, struct arena *a, enum sample_key key, stru
     return 0;
 }
 
-static void plan (struct arena *a, struct curves *curves, int64_t samples)
+/* Curves of up to `whole` points are not thinned. */
+static void plan (struct arena *a, struct curves *curves, int64_t samples, size_t whole)
 {
     struct sample_plan *p = arena_array (a, struct sample_plan, curves->n);
 
     for (size_t i = 0; i < curves->n; i++) {
         const struct curve *c = &curves->v[i];
 
-        p[i] = (struct sample_plan){ i, sample_interval (c->points, c->min, c->max, samples),
-                                     (int64_t)c->points < samples ? (int64_t)c->points : samples };
+        p[i] = (struct sample_plan){
+            i, c->points <= whole ? 1 : sample_interval (c->points, c->min, c->max, samples),
+            (int64_t)c->points < samples ? (int64_t)c->points : samples
+        };
     }
     sample_group (p, curves->n);
     for (size_t i = 0; i < curves->n; i++)
@@ -91,14 +94,14 @@ static void plan (struct arena *a, struct curves *curves, int64_t samples)
 }
 
 static int read_curves (struct call *c, struct selection *s, enum sample_key key, int64_t samples,
-                        struct curves *ret, struct error *err)
+                        size_t whole, struct curves *ret, struct error *err)
 {
     size_t *at = arena_array (c->arena, size_t, s->n);
 
     *ret = (struct curves){ 0 };
     if (measure (s, c->arena, key, ret, at, err) < 0)
         return -1;
-    plan (c->arena, ret, samples);
+    plan (c->arena, ret, samples, whole);
     return thin (s, c->arena, key, ret, at, err);
 }
 
@@ -179,7 +182,7 @@ int events_scalar_metrics_iter_histogram (struct call *c,
     if (read_key (in->key, &key, &iso, err) < 0 || check_samples (in->samples, err) < 0 ||
         select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
         select_series (c, &stream, choices, in->metrics.n, &chosen, err) < 0 ||
-        read_curves (c, &chosen, key, in->samples, &curves, err) < 0)
+        read_curves (c, &chosen, key, in->samples, 0, &curves, err) < 0)
         return -1;
     str_putc (&s, '{');
     for (size_t i = 0; i < curves.n; i++) {
@@ -291,7 +294,7 @@ int events_multi_task_scalar_metrics_iter_histogram (
 
         if (select_stream (c, tasks[i], in->model_events, &stream, err) < 0 ||
             select_series (c, &stream, choices, in->metrics.n, &chosen, err) < 0 ||
-            read_curves (c, &chosen, key, in->samples, &curves[i], err) < 0)
+            read_curves (c, &chosen, key, in->samples, 0, &curves[i], err) < 0)
             return -1;
         many += curves[i].n;
     }
@@ -444,12 +447,13 @@ static void fill_curve (struct call *c, const struct curve *v, struct x_events_c
     *out = (struct x_events_curve){ .metric = v->series->metric,
                                     .variant = v->series->variant,
                                     .label = v->series->label,
+                                    .interval = v->interval,
                                     .y = number_list (c, v, 0),
                                     .min = number_list (c, v, 1),
                                     .max = number_list (c, v, 2),
                                     .total_points = (int64_t)v->points,
                                     .last_iter = v->series->last_iter };
-    out->has.total_points = out->has.last_iter = true;
+    out->has.total_points = out->has.last_iter = out->has.interval = true;
     out->x.v = arena_array (c->arena, int64_t, v->n);
     out->nan.v = arena_array (c->arena, int64_t, v->n);
     out->inf.v = arena_array (c->arena, int64_t, v->n);
@@ -465,44 +469,25 @@ static void fill_curve (struct call *c, const struct curve *v, struct x_events_c
     out->last = str_text (&last);
 }
 
-/* One interval for all curves, from the range of all together; short curves need no thinning. */
-static int64_t shared_interval (const struct curves *curves, int64_t samples)
-{
-    int64_t min = INT64_MAX, max = INT64_MIN;
-    size_t most = 0;
-
-    for (size_t i = 0; i < curves->n; i++) {
-        const struct curve *v = &curves->v[i];
-
-        min = v->min < min ? v->min : min;
-        max = v->max > max ? v->max : max;
-        most = v->points > most ? v->points : most;
-    }
-    return most <= 2 * (size_t)samples ? 1 : sample_interval (most, min, max, samples);
-}
-
 int x_events_scalars (struct call *c, const struct x_events_scalars_in *in, struct x_events_scalars_out *out,
                       struct error *err)
 {
-    struct curves curves = { 0 };
+    struct curves curves;
     struct metric_choice *choices;
     struct selection chosen;
+    enum sample_key key = SAMPLE_ITER;
     struct stream stream;
-    size_t *at;
+    bool iso;
 
     METRIC_CHOICES (c->arena, in->metrics, choices);
+    if (read_key (in->key, &key, &iso, err) < 0)
+        return -1;
+    if (iso)
+        return error_set (err, ERR_VALIDATION, "field key: 'iso_time' is none of iter, timestamp");
     if (check_samples (in->samples, err) < 0 ||
         select_stream (c, in->task, in->model_events, &stream, err) < 0 ||
-        select_series (c, &stream, choices, in->metrics.n, &chosen, err) < 0)
-        return -1;
-    at = arena_array (c->arena, size_t, chosen.n);
-    if (measure (&chosen, c->arena, SAMPLE_ITER, &curves, at, err) < 0)
-        return -1;
-    out->interval = curves.n ? shared_interval (&curves, in->samples) : 1;
-    out->has.interval = true;
-    for (size_t i = 0; i < curves.n; i++)
-        curves.v[i].interval = out->interval;
-    if (thin (&chosen, c->arena, SAMPLE_ITER, &curves, at, err) < 0)
+        select_series (c, &stream, choices, in->metrics.n, &chosen, err) < 0 ||
+        read_curves (c, &chosen, key, in->samples, 2 * (size_t)in->samples, &curves, err) < 0)
         return -1;
     out->series.v = arena_array (c->arena, struct x_events_curve, curves.n + 1);
     for (size_t i = 0; i < curves.n; i++)

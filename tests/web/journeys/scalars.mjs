@@ -1,4 +1,5 @@
-// Scalars: the spike survives sampling, NaN is a gap with a count, both in the chart's words and in the table.
+// Scalars: the spike survives sampling on every axis, NaN is a gap with a count, both in the chart's words and in the
+// table; single values; 150 metrics are 150 charts.
 export default async (t) => {
   const page = await t.open();
   await page.goto(t.task("good", "scalars"));
@@ -46,8 +47,27 @@ export default async (t) => {
   t.check(page.url().includes("show=loss"), "the filter is not in the address");
   await page.getByRole("switch", { name: "Log y" }).click();
   await loss.getByText("log y").waitFor();
+  t.equal(
+    await page.getByLabel("Single values").locator("div").allInnerTexts(),
+    ["params_m\n47.25"],
+    "single values",
+  );
   await page.getByText("Clock", { exact: true }).click();
-  await loss.getByText(/means/).waitFor();
+  await page.waitForURL(/x=clock/);
+  await page.getByRole("button", { name: "Values as a table" }).click();
+  await page.getByRole("row", { name: /loss\/train/ }).waitFor();
+  t.equal(
+    (
+      await page
+        .getByRole("row", { name: /loss\/train/ })
+        .getByRole("cell")
+        .allInnerTexts()
+    )[3],
+    "9",
+    "the spike is the maximum on the clock axis too",
+  );
+  await page.getByRole("button", { name: "Charts" }).click();
+  await loss.locator(".uplot").waitFor();
 
   // Does the canvas really hold the curve? Some pixels in the run's colour.
   const painted = await loss.locator("canvas").evaluate((c) => {
@@ -57,4 +77,32 @@ export default async (t) => {
     return n;
   });
   t.check(painted > 300, `the chart is empty: ${painted} pixels`);
+
+  const many = (
+    await t.call("tasks.create", { name: "150 metrics", type: "training" })
+  ).id;
+  await t.call("tasks.started", { task: many });
+  await t.call(
+    "events.add_batch",
+    Array.from({ length: 150 }, (_, i) => ({
+      type: "training_stats_scalar",
+      task: many,
+      iter: 1,
+      timestamp: Date.now(),
+      metric: String(i),
+      variant: "series",
+      value: i,
+    })),
+  );
+  await t.call("tasks.completed", { task: many });
+  await page.goto(`${t.facts.web}/projects/*/tasks/${many}/scalars`);
+  await page.locator(".uplot").first().waitFor();
+  t.equal(
+    (await page.locator("article.panel h3").allInnerTexts())
+      .map((x) => Number(x.split("/")[0]))
+      .sort((a, b) => a - b),
+    Array.from({ length: 150 }, (_, i) => i),
+    "charts of a task with 150 metrics",
+  );
+  await t.call("tasks.delete", { task: many, force: true });
 };

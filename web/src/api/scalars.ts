@@ -1,35 +1,55 @@
 // Curves of a task: our min/max-true call where the server has it, else the reference's means.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { fromHistogram, fromSeries, SINGLE, type Curve } from '../charts/curves';
-import { ApiError, call } from './call';
+import { fromHistogram, fromSeries, type Curve } from '../charts/curves';
+import { ApiError, call, wireNumber } from './call';
 import { activeStatus } from './queries';
+import type { Documents } from './types';
 
 let own: boolean | null = null;
+/** A value reported once for the whole run. */
+export interface Single {
+  key: string;
+  name: string;
+  value: number | null;
+}
 export interface Scalars {
   curves: Curve[];
-  singles: Curve[];
-}
-/** Single values are no curves. On a time axis they are told only by having one point. */
-function split(all: Curve[], byTime = false): Scalars {
-  const single = (c: Curve): boolean => c.x[0] === SINGLE || (byTime && c.x.length === 1);
-  return { curves: all.filter((c) => !single(c)), singles: all.filter(single) };
+  singles: Single[];
 }
 
-async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal): Promise<Scalars> {
-  if (key === 'iter' && own !== false) {
+async function loadCurves(task: string, key: 'iter' | 'timestamp', signal: AbortSignal): Promise<Curve[]> {
+  const body = { task, key, samples: 500 },
+    options = { signal, timeoutMs: 60_000 };
+  if (own !== false) {
     try {
-      const d = await call('x_events.scalars', { task, samples: 500 }, { signal, timeoutMs: 60_000 });
+      const d = await call('x_events.scalars', body, options);
       own = true;
-      return split((d.series ?? []).map(fromSeries));
+      return (d.series ?? []).map(fromSeries);
     } catch (e) {
       if (!(e instanceof ApiError) || e.code !== 404 || own === true) throw e;
       own = false;
     }
   }
-  return split(
-    fromHistogram(await call('events.scalar_metrics_iter_histogram', { task, key, samples: 500 }, { signal, timeoutMs: 60_000 })),
-    key === 'timestamp',
+  return fromHistogram(await call('events.scalar_metrics_iter_histogram', body, options));
+}
+
+async function loadSingles(task: string, signal: AbortSignal): Promise<Single[]> {
+  try {
+    const d = await call('events.get_task_single_value_metrics', { tasks: [task] }, { signal });
+    return singleValues(d.tasks ?? []);
+  } catch (e) {
+    if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return []; // a server of before they were
+    throw e;
+  }
+}
+export const singleValues = (tasks: Documents['events.get_task_single_value_metrics']['tasks']): Single[] =>
+  tasks.flatMap((t) =>
+    t.values.map((v) => ({ key: `${v.metric}\u0000${v.variant}`, name: v.variant || v.metric, value: wireNumber(v.value) })),
   );
+
+async function load(task: string, key: 'iter' | 'timestamp', signal: AbortSignal): Promise<Scalars> {
+  const [curves, singles] = await Promise.all([loadCurves(task, key, signal), loadSingles(task, signal)]);
+  return { curves, singles };
 }
 
 /** `status` is part of the key: when a run ends, its curves are read once more. */

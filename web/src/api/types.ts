@@ -221,4 +221,7 @@ export interface Documents {
   'events.get_task_plots': { plots: PlotEvent[] };
   'events.debug_images': MetricPage<ImageEvent>;
   'events.scalar_metrics_iter_histogram': Histogram;
+  'events.get_task_single_value_metrics': {
+    tasks: Array<{ task: string; values: Array<{ metric: string; variant: string; value: unknown }> }>;
+  };
 }

@@ -24,8 +24,6 @@ const finite = (v: unknown): number | null => {
   return n !== null && Number.isFinite(n) ? n : null;
 };
 const sum = (a: number[]): number => a.reduce((x, y) => x + y, 0);
-/** A single value is reported at this iteration; it is no curve. */
-export const SINGLE = -2147483648;
 
 export function fromSeries(s: XSeries): Curve {
   const x = s.x ?? [],

@@ -142,7 +142,7 @@ export default function Scalars({ task: t }: { task: Task }) {
           <Switch
             label="Min–max"
             checked={band === '1'}
-            disabled={kind !== 'iter'}
+            disabled={all.length > 0 && all.every((c) => !c.band)}
             onChange={(e) => setBand(e.currentTarget.checked ? '1' : '0')}
           />
           <Switch label="Log y" checked={logY === '1'} onChange={(e) => setLog(e.currentTarget.checked ? '1' : '')} />
@@ -162,8 +162,8 @@ export default function Scalars({ task: t }: { task: Task }) {
             <section className="card singles" aria-label="Single values">
               {singles.map((c) => (
                 <div key={c.key}>
-                  <span>{c.variant || c.metric}</span>
-                  <b className="num-s">{formatNumber(c.last)}</b>
+                  <span>{c.name}</span>
+                  <b className="num-s">{formatNumber(c.value)}</b>
                 </div>
               ))}
             </section>
