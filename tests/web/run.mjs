@@ -43,7 +43,7 @@ async function open({
     acceptDownloads: true,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   const own = [facts.web, facts.files].map((u) => new URL(u).host);
   page.on("request", (r) => {
     const u = new URL(r.url());
@@ -108,6 +108,12 @@ const t = {
   },
   check(ok, words) {
     if (!ok) wrong.push(words);
+  },
+  /** What must come to be seen: it is waited for. */
+  async seen(locator, words) {
+    await locator
+      .waitFor()
+      .catch((e) => wrong.push(`${words}: ${e.message.split("\n")[0]}`));
   },
   equal(got, want, words) {
     if (JSON.stringify(got) !== JSON.stringify(want))

@@ -14,21 +14,13 @@ export default async (t) => {
     ),
     "a log line became markup",
   );
-  t.check(
-    await page.getByText("right \ufffdto left").isVisible(),
-    "a bidi control is not made visible",
+  await t.seen(page.getByText("right \ufffdto left"), "a bidi control is not made visible",
   );
-  t.check(
-    await page.getByText("2 updates folded").isVisible(),
-    "the progress bar is not folded",
+  await t.seen(page.getByText("2 updates folded"), "the progress bar is not folded",
   );
-  t.check(
-    await page.locator(".lines .a-g").first().isVisible(),
-    "ANSI colours are not drawn",
+  await t.seen(page.locator(".lines .a-g").first(), "ANSI colours are not drawn",
   );
-  t.check(
-    await page.getByText("207 lines").isVisible(),
-    `the number of lines is not shown: ${await page.locator(".ctool").innerText()}`,
+  await t.seen(page.getByText("207 lines"), `the number of lines is not shown: ${await page.locator(".ctool").innerText()}`,
   );
 
   await page.keyboard.press("/");

@@ -17,9 +17,7 @@ export default async (t) => {
     /0\.79\d\d/.test(good),
     `val/mIoU is not shown with its value: ${good}`,
   );
-  t.check(
-    await page.getByRole("link", { name: "table", exact: true }).isVisible(),
-    "the artifact is not listed",
+  await t.seen(page.getByRole("link", { name: "table", exact: true }), "the artifact is not listed",
   );
 
   for (const [address, tab] of [
@@ -55,8 +53,6 @@ export default async (t) => {
     "https://example.org/acme/seg",
     "repository link",
   );
-  t.check(
-    await page.getByText("train.py").first().isVisible(),
-    "the script is not named",
+  await t.seen(page.getByText("train.py").first(), "the script is not named",
   );
 };

@@ -1,8 +1,7 @@
 // Ctrl/Cmd-K: go anywhere. Pages, projects and tasks by name; a pasted id lands on its task.
-import { Modal } from '@mantine/core';
 import { IconArrowRight, IconFolder, IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react';
 import { call } from '../api/call';
 import { useProjects } from '../api/queries';
 import type { Task } from '../api/types';
@@ -119,7 +118,6 @@ function Body() {
       <div className="palq">
         <IconSearch size={16} stroke={1.6} />
         <input
-          data-autofocus
           value={text}
           onChange={(e) => {
             setText(e.target.value);
@@ -153,6 +151,10 @@ function Body() {
   );
 }
 
+/**
+ * A native modal dialog: it opens within the key press itself and its box has the focus at once, so that no letter typed
+ * right after Ctrl-K is lost, however busy the page is; closing gives the focus back.
+ */
 export function Palette() {
   const on = useSyncExternalStore(
     (f) => {
@@ -161,18 +163,26 @@ export function Palette() {
     },
     () => open,
   );
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    if (!on) return;
+    const d = dialog.current;
+    d?.showModal();
+    return () => d?.close();
+  }, [on]);
   return (
-    <Modal
-      opened={on}
-      onClose={() => set(false)}
-      withCloseButton={false}
-      size={600}
-      yOffset="12vh"
-      padding={0}
-      lockScroll={false}
-      attributes={{ content: { 'aria-label': 'Search or jump to' } }}
+    <dialog
+      ref={dialog}
+      className="paldlg"
+      aria-label="Search or jump to"
+      onClose={(e) => {
+        if (!e.currentTarget.open) set(false);
+      }}
+      onClick={(e) => {
+        if (e.target === e.currentTarget) set(false);
+      }}
     >
       {on && <Body />}
-    </Modal>
+    </dialog>
   );
 }

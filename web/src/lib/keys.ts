@@ -1,5 +1,5 @@
 // Keys of the page: single letters and two-letter paths (g p), never while typing or inside a dialog.
-import { useEffect } from 'react';
+import { useLayoutEffect } from 'react';
 
 /** A handler that answers false declines: the key keeps its usual meaning. */
 export type Keymap = Record<string, (e: KeyboardEvent) => void | false>;
@@ -13,13 +13,14 @@ let pendingAt = 0;
 
 /** Binds keys while the component is mounted. Names: 'j', '?', '/', 'g p', 'Escape', 'mod+k'. */
 export function useKeys(map: Keymap, on = true): void {
-  useEffect(() => {
+  // Bound before the page is painted: what is seen can be used.
+  useLayoutEffect(() => {
     if (!on) return;
     const press = (e: KeyboardEvent): void => {
       if (e.defaultPrevented || e.isComposing) return;
       const mod = e.ctrlKey || e.metaKey;
       const name = mod ? `mod+${e.key.toLowerCase()}` : e.altKey ? `alt+${e.key}` : e.key;
-      if (!mod && (typing(e.target) || document.querySelector('[role="dialog"][aria-modal="true"]'))) return;
+      if (!mod && (typing(e.target) || document.querySelector('[role="dialog"][aria-modal="true"], dialog[open]'))) return;
       const two = pending && Date.now() - pendingAt < 1200 ? `${pending} ${name}` : '';
       const f = (two && map[two]) || map[name];
       if (f && f(e) !== false) {
