@@ -1,4 +1,4 @@
-/* fuzz_patch.c - any bytes as a task's diff: what we read must lie within the bytes, and what we write of it for git must
+/* fuzz_patch.c - any bytes as a task's diff: what we read must lie within the text it names, and what we write of it for git must
  * hold every hunk line that was read, with the line ends we were asked for.
  */
 #include "run/patch.h"
@@ -8,9 +8,9 @@
 
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t n);
 
-static void within (const uint8_t *data, size_t n, struct text t)
+static void within (struct text whole, struct text t)
 {
-    if (t.n && (t.p < (const char *)data || t.p + t.n > (const char *)data + n))
+    if (t.n && (t.p < whole.p || t.p + t.n > whole.p + whole.n))
         abort ();
 }
 
@@ -24,10 +24,12 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t n)
     (void)patch_is (diff);
     if (patch_read (a, diff, &patch, &err) < 0)
         return 0;
+    if (patch.text.n > n)
+        abort ();
     for (size_t i = 0; i < patch.n; i++) {
         const struct patch_part *part = &patch.parts[i];
 
-        within (data, n, part->body);
+        within (patch.text, part->body);
         if (!part->header.n || part->header.p[part->header.n - 1] != '\n')
             abort ();
     }

@@ -60,12 +60,36 @@ static struct patch_part *add_part (struct reader *r)
     return &r->parts[r->n++];
 }
 
-/* "a/path with space\t2026-01-01": up to a tab; quoted names keep their quotes */
+/* A name in quotes as git writes it, "m\\303\\274ll": its bytes. Others as they are. */
+static const char *unquoted (struct arena *a, const char *name)
+{
+    static const char letters[] = "abtnvfr", bytes[] = "\a\b\t\n\v\f\r";
+    size_t n = strlen (name);
+    if (n < 2 || name[0] != '"' || name[n - 1] != '"')
+        return name;
+    char *out = arena_alloc (a, n), *o = out;
+    for (const char *p = name + 1, *end = name + n - 1; p < end; p++) {
+        const char *letter;
+        if (*p != '\\' || p + 1 == end)
+            *o++ = *p;
+        else if (p + 3 < end && p[1] >= '0' && p[1] <= '3') {
+            *o++ = (char)strtol (arena_strndup (a, p + 1, 3), NULL, 8);
+            p += 3;
+        } else {
+            p++;
+            *o++ = (letter = strchr (letters, *p)) ? bytes[letter - letters] : *p;
+        }
+    }
+    *o = 0;
+    return out;
+}
+
+/* "a/path with space\t2026-01-01": up to a tab */
 static const char *header_path (struct arena *a, struct text line, size_t skip)
 {
     line.p += skip, line.n -= skip;
     const char *tab = memchr (line.p, '\t', line.n);
-    return arena_strndup (a, line.p, tab ? (size_t)(tab - line.p) : line.n);
+    return unquoted (a, arena_strndup (a, line.p, tab ? (size_t)(tab - line.p) : line.n));
 }
 
 /* "diff --git X Y" with X equal to Y: written without prefixes */
@@ -74,12 +98,32 @@ static void diff_line (struct arena *a, struct patch_part *part, struct text lin
     if (!text_starts (line, "diff --git "))
         return;
     const char *p = line.p + 11;
-    size_t n = line.n - 11;
-    if (n % 2 && p[n / 2] == ' ' && !memcmp (p, p + n / 2 + 1, n / 2)) {
-        part->same_names = true;
-        part->new_path = arena_strndup (a, p, n / 2);
-    } else if (n > 5 && n % 2 && p[n / 2] == ' ' && p[1] == '/' && !memcmp (p + 2, p + n / 2 + 3, n / 2 - 2))
-        part->new_path = arena_strndup (a, p + n / 2 + 1, n / 2);
+    size_t n = line.n - 11, half = n / 2;
+    if (n % 2 == 0 || p[half] != ' ')
+        return;
+    const char *first = unquoted (a, arena_strndup (a, p, half)),
+               *second = unquoted (a, arena_strndup (a, p + half + 1, half));
+    part->no_prefix = !strcmp (first, second);
+    if (part->no_prefix)
+        part->name = second;
+    else if (first[0] && first[1] == '/' && second[1] == '/' && !strcmp (first + 2, second + 2))
+        part->name = second + 2;
+}
+
+/* "rename from X", "rename to Y": names that never have a prefix, so they tell whether the diff line's have one */
+static void rename_line (struct arena *a, struct patch_part *part, struct text diff, struct text line)
+{
+    size_t skip = text_starts (line, "rename from ") ? 12 : text_starts (line, "rename to ") ? 10 : 0;
+    if (!skip)
+        return;
+    const char *written = arena_strndup (a, line.p + skip, line.n - skip);
+    if (skip == 12) {
+        part->renamed = written;
+        return;
+    }
+    part->name = unquoted (a, written);
+    if (part->renamed)
+        part->no_prefix = text_is (diff, arena_printf (a, "diff --git %s %s", part->renamed, written));
 }
 
 /* "@@ -a,b +c,d @@": how many old and new lines follow; false when it is no such line. */
@@ -167,6 +211,9 @@ static void read_part (struct reader *r, struct text first)
         }
         if (!in_header)
             continue;
+        rename_line (r->arena, part, without_end (first), bare);
+        part->is_new = part->is_new || text_starts (bare, "new file mode ");
+        part->is_gone = part->is_gone || text_starts (bare, "deleted file mode ");
         if (text_starts (bare, "Binary files ") && bare.n > 7 && !memcmp (bare.p + bare.n - 7, " differ", 7))
             part->binary_stub = true;
         if (text_starts (bare, "--- "))
@@ -180,12 +227,27 @@ static void read_part (struct reader *r, struct text first)
     part->body = body ? (struct text){ body, (size_t)(r->p - body) } : (struct text){ "", 0 };
 }
 
+/* A header line with CRLF: something on the way gave every line one CR more than git wrote. */
+static struct text as_git_wrote_it (struct arena *a, struct text diff)
+{
+    const char *newline = memchr (diff.p, '\n', diff.n);
+    if (!newline || newline == diff.p || newline[-1] != '\r')
+        return diff;
+    char *out = arena_alloc (a, diff.n + 1), *o = out;
+    for (size_t i = 0; i < diff.n; i++)
+        if (diff.p[i] != '\r' || i + 1 == diff.n || diff.p[i + 1] != '\n')
+            *o++ = diff.p[i];
+    *o = 0;
+    return (struct text){ out, (size_t)(o - out) };
+}
+
 int patch_read (struct arena *a, struct text diff, struct patch *ret, struct error *err)
 {
-    struct reader r = { .arena = a, .p = diff.p, .end = diff.p + diff.n };
     struct text line;
     if (diff.n > PATCH_MAX)
         return error_set (err, EFBIG, "script.diff: %zu bytes, at most %d", diff.n, PATCH_MAX);
+    diff = as_git_wrote_it (a, diff);
+    struct reader r = { .arena = a, .p = diff.p, .end = diff.p + diff.n };
     while (next_line (&r, &line)) {
         if (text_starts (line, "diff --cc ") || text_starts (line, "diff --combined "))
             return error_set (
@@ -195,14 +257,14 @@ int patch_read (struct arena *a, struct text diff, struct patch *ret, struct err
         if (text_starts (line, "diff "))
             read_part (&r, line);
     }
-    *ret = (struct patch){ r.parts, r.n };
+    *ret = (struct patch){ diff, r.parts, r.n };
     return 0;
 }
 
 /* -- writing it again, as git shall have it -------------------------------------------------------------------- */
 static const char *plain_path (struct arena *a, const char *path, bool prefixed)
 {
-    if (!path || !strcmp (path, "/dev/null") || path[0] == '"')
+    if (!path || !strcmp (path, "/dev/null"))
         return NULL;
     if (prefixed && path[0] && path[1] == '/')
         path += 2;
@@ -285,20 +347,41 @@ static void write_header (struct arena *a, struct str *s, const struct patch_par
     }
 }
 
+/* A renamed binary file without content: the rename alone. */
+static void write_rename (struct str *s, const struct patch_part *part)
+{
+    struct reader r = { .p = part->header.p, .end = part->header.p + part->header.n };
+    struct text line;
+    while (next_line (&r, &line))
+        if (text_starts (line, "similarity index "))
+            str_puts (s, "similarity index 100%\n");
+        else if (!text_starts (line, "index ") && !text_starts (line, "Binary files "))
+            str_add_text (s, line);
+}
+
+static bool has_no_content (const struct patch_part *part)
+{
+    return part->binary_stub && !part->body.n;
+}
+
 struct text patch_write (struct arena *a, const struct patch *patch, const char *folder, bool prefixed,
                          bool adapt)
 {
     struct str s = { .arena = a };
     for (size_t i = 0; i < patch->n; i++) {
         const struct patch_part *part = &patch->parts[i];
-        if (part->binary_stub && !part->body.n)
+        if (has_no_content (part)) {
+            if (part->renamed)
+                write_rename (&s, part);
             continue;
+        }
         write_header (a, &s, part, folder, prefixed);
         write_body (&s, part, adapt ? part_ending (a, part, folder, prefixed) : ENDING_KEEP);
     }
     return str_text (&s);
 }
 
+/* -- applying -------------------------------------------------------------------------------------------------- */
 static int try_apply (struct git *g, const char *folder, struct text text, bool prefixed, struct error *err)
 {
     const char *const args[] = {
@@ -307,32 +390,69 @@ static int try_apply (struct git *g, const char *folder, struct text text, bool 
     return git_feed (g, folder, text, err, args);
 }
 
+/* As it stands, else with the line ends of the files that it changes. */
+static int apply_with (struct arena *a, struct git *g, const char *folder, const struct patch *patch,
+                       bool prefixed, const struct say *s, struct error *err)
+{
+    struct text text = patch_write (a, patch, folder, prefixed, false);
+    struct error second;
+    if (!text.n || try_apply (g, folder, text, prefixed, err) == 0)
+        return 0;
+    struct text adapted = patch_write (a, patch, folder, prefixed, true);
+    if (err->code == ECANCELED || text_equal (text, adapted) ||
+        try_apply (g, folder, adapted, prefixed, &second) < 0)
+        return -1;
+    say (s, "WARNING", "the task's changes were applied with the line endings of the files they change");
+    return 0;
+}
+
+/* Binary files of which the patch says that they differ, but not how: each is named; one that is gone can be removed. */
+static void tell_binaries (struct arena *a, struct git *g, const char *folder, const struct patch *patch,
+                           const struct say *s)
+{
+    struct error err;
+    for (size_t i = 0; i < patch->n; i++) {
+        const struct patch_part *part = &patch->parts[i];
+        const char *name = part->name ? part->name : "a binary file";
+        if (!has_no_content (part))
+            continue;
+        if (!part->is_gone || !part->name)
+            say (s, "WARNING",
+                 "%s: the task's changes say that this binary file %s, but do not hold its content: %s", name,
+                 part->is_new ? "is new" : "differs",
+                 part->is_new ? "it is missing" : "it stays as committed");
+        else if (git (g, folder, NULL, &err, "rm", "--quiet", "--force", "--",
+                      arena_printf (a, ":(literal)%s", name)) < 0)
+            say (s, "WARNING", "%s: the task's changes remove this binary file, which failed: %s", name,
+                 err.text);
+    }
+}
+
+/* Whether the parts leave open if their paths have prefixes: of a file that was there before, a wrong guess fails. */
+static bool may_guess_wrong (const struct patch *patch)
+{
+    for (size_t i = 0; i < patch->n; i++) {
+        const char *old = patch->parts[i].old_path;
+        if (!patch->parts[i].name && old && strcmp (old, "/dev/null"))
+            return true;
+    }
+    return false;
+}
+
 int patch_apply (struct arena *a, struct git *g, const char *folder, struct text diff, const struct say *s,
                  struct error *err)
 {
     struct patch patch;
     bool prefixed = true;
+    struct error second;
     if (patch_read (a, diff, &patch, err) < 0)
         return -1;
-    for (size_t i = 0; i < patch.n; i++) {
-        prefixed = prefixed && !patch.parts[i].same_names;
-        if (patch.parts[i].binary_stub && !patch.parts[i].body.n)
-            say (s, "WARNING",
-                 "%s: the task's changes say that this binary file differs, but not how: it stays as "
-                 "committed",
-                 patch.parts[i].new_path ? patch.parts[i].new_path : "a binary file");
-    }
-    struct text text = patch_write (a, &patch, folder, prefixed, false);
-    if (!text.n)
-        return 0;
-    if (try_apply (g, folder, text, prefixed, err) == 0)
-        return 0;
-    struct error second;
-    struct text adapted = patch_write (a, &patch, folder, prefixed, true);
-    if (err->code != ECANCELED && !text_equal (text, adapted) &&
-        try_apply (g, folder, adapted, prefixed, &second) == 0) {
-        say (s, "WARNING", "the task's changes were applied with the line endings of the files they change");
-        return 0;
-    }
-    return error_wrap (err, "the task's uncommitted changes do not fit the commit");
+    for (size_t i = 0; i < patch.n; i++)
+        prefixed = prefixed && !patch.parts[i].no_prefix;
+    if (apply_with (a, g, folder, &patch, prefixed, s, err) < 0 &&
+        (err->code == ECANCELED || !may_guess_wrong (&patch) ||
+         apply_with (a, g, folder, &patch, !prefixed, s, &second) < 0))
+        return error_wrap (err, "the task's uncommitted changes do not fit the commit");
+    tell_binaries (a, g, folder, &patch, s);
+    return 0;
 }

@@ -1,8 +1,8 @@
 /* patch.h - the uncommitted changes of a task (script.diff), read and applied.
  *
  * git does the applying, all or nothing; we read the patch only to make what was recorded by other hands fit:
- * header lines with CRLF, paths without a/ and b/ (diff.noprefix), "Binary files ... differ" (there is nothing to
- * apply: left out, and named), new files that the patch treats as empty ones, and line endings that a text layer
+ * lines with CRLF, paths without a/ and b/ (diff.noprefix), "Binary files ... differ" (there is no content to
+ * apply: named; a removal or a rename is done all the same), new files that the patch treats as empty ones, and line endings that a text layer
  * changed on the way. Everything read lives in the arena; no path of the patch is opened outside the folder.
  */
 #pragma once
@@ -18,13 +18,17 @@ enum { PATCH_MAX = 64 << 20 };
 struct patch_part {
     struct text header;              /* lines before the first hunk, line ends normalised */
     struct text body;                /* hunks, or a binary patch, as they came; empty = none */
-    const char *old_path, *new_path; /* of the ---/+++ lines or the diff line, as written; NULL = none */
+    const char *old_path, *new_path; /* of the ---/+++ lines, with their prefixes; NULL = none */
+    const char *name;                /* of the file after the change, without prefix; NULL = not known */
+    const char *renamed;             /* the name before, as "rename from" has it; NULL = not renamed */
+    bool is_new, is_gone;            /* "new file mode", "deleted file mode" */
     bool binary_stub;                /* "Binary files ... differ": no content in the patch */
-    bool same_names;                 /* "diff --git X X": paths without prefix */
+    bool no_prefix;                  /* the diff line's paths have no a/ and b/ */
     bool from_nothing;               /* the first hunk begins at -0,0, yet the header names an old file */
 };
 
 struct patch {
+    struct text text; /* what was read: the diff, or a copy with the line ends that git wrote */
     struct patch_part *parts;
     size_t n;
 };

@@ -7,7 +7,8 @@
 static const char base[] =
     "git init -q -b main r && cd r && git config core.autocrlf false && printf 'one\\ntwo\\nthree\\n' >t.txt "
     "&& printf 'a\\r\\nb\\r\\nc\\r\\n' >dos.txt &&"
-    "printf 'x\\n' >'file with space.txt' && seq 1 30 >old.txt && printf '\\000\\001\\377' >b.bin && printf "
+    "printf 'x\\n' >'file with space.txt' && seq 1 30 >old.txt && (printf '\\000\\001\\377'; seq 90) >b.bin "
+    "&& printf "
     "'gone\\n' >gone.txt && mkdir d && echo q >d/q.sql &&"
     "git add . && git commit -qm base";
 
@@ -77,26 +78,69 @@ static void made_by_other_hands (void **state)
 {
     (void)state;
     round_trip_with ("sed -i s/q/Q/ d/q.sql && echo n >n.txt", "--no-prefix", "true");
+    round_trip_with ("git mv d/q.sql d/r.sql && echo more >>d/r.sql", "--no-prefix -M10", "true");
+    round_trip_with ("git mv t.txt d/t.txt", "--no-prefix", "true");
+    round_trip_with ("mkdir a && git mv t.txt a/t.txt && sed -i s/two/2/ a/t.txt", "-M10", "true");
+    round_trip_with ("printf 'm\\303\\274ll\\r\\n' >'\303\274.txt' && sed -i s/one/eins/ t.txt",
+                     "--no-prefix", "true");
     round_trip_with ("sed -i s/two/2/ t.txt && echo n >n.txt", "--src-prefix=c/ --dst-prefix=w/", "true");
+    round_trip_with ("sed -i s/two/2/ t.txt", "",
+                     "sed -i 's/$/\\r/; 1s/.*/diff -u t.txt t.txt/; 2d; s: [ab]/: :' d");
     round_trip_with ("sed -i s/two/2/ t.txt", "", "sed -i 's/$/\\r/' d");
+    round_trip_with (
+        "sed -i s/two/2/ t.txt && printf '#!/bin/sh\\n' >n.sh && sed -i s/b/B/ dos.txt && rm gone.txt",
+        "--binary", "sed -i 's/$/\\r/' d");
+    round_trip_with ("sed -i s/two/2/ t.txt && sed -i s/b/B/ dos.txt", "", "sed -i 's/\\r$//; s/$/\\r/' d");
     round_trip_with ("sed -i s/b/B/ dos.txt", "", "sed -i 's/\\r$//' d");
     round_trip_with ("sed -i s/b/B/ dos.txt", "--no-prefix", "sed -i 's/\\r$//' d");
     round_trip_with ("echo new >n.txt", "", "sed -i '/^new file mode/d; s:^--- /dev/null:--- a/n.txt:' d");
     round_trip_with ("sed -i s/two/2/ t.txt", "", "truncate -s -1 d");
 }
 
-static void a_binary_stub_is_named (void **state)
+/* A diff without --binary: the text applies, each binary file is named; what needs no content is done. */
+static void binary_files_without_content (void **state)
 {
     (void)state;
-    struct folder f = folder_new ();
-    folder_sh (&f, base);
-    folder_sh (&f, "cd r && sed -i s/two/2/ t.txt && printf '\\000\\002' >b.bin && git diff >../d && git "
-                   "reset -q --hard");
-    struct error err = { 0 };
-    assert_int_equal (apply (&f, text_of (folder_read (&f, "d")), &err), 0);
-    assert_string_equal (folder_read (&f, "r/t.txt"), "one\n2\nthree\n");
-    assert_non_null (strstr (notices.p, "WARNING b/b.bin: "));
-    folder_done (&f);
+    static const struct {
+        const char *change, *diff_args, *notices, *files;
+    } rows[] = {
+        { "printf '\\000\\002' >b.bin", "",
+          "WARNING b.bin: the task's changes say that this binary file differs, "
+          "but do not hold its content: it stays as committed\n",
+          "b.bin" },
+        { "printf '\\000\\002' >b.bin", "--no-prefix",
+          "WARNING b.bin: the task's changes say that this binary file "
+          "differs, but do not hold its content: it stays as committed\n",
+          "b.bin" },
+        { "printf '\\000' >'d/n 1.bin'", "",
+          "WARNING d/n 1.bin: the task's changes say that this binary file is new, "
+          "but do not hold its content: it is missing\n",
+          "b.bin" },
+        { "rm b.bin", "", "", "" },
+        { "git mv b.bin '\303\274.bin' && printf x >>'\303\274.bin'", "-M10",
+          "WARNING \303\274.bin: the task's changes "
+          "say that this binary file differs, but do not hold its content: it stays as committed\n",
+          "\303\274.bin" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct folder f = folder_new ();
+        struct error err = { 0 };
+        folder_sh (&f, base);
+        folder_sh (&f, arena_printf (f.arena,
+                                     "cd r && sed -i s/two/2/ t.txt && %s && git add -A && git diff %s "
+                                     "HEAD >../d && git reset -q --hard",
+                                     rows[i].change, rows[i].diff_args));
+        if (apply (&f, text_of (folder_read (&f, "d")), &err) < 0)
+            fail_msg ("%s: %s", rows[i].change, err.text);
+        assert_string_equal (folder_read (&f, "r/t.txt"), "one\n2\nthree\n");
+        assert_string_equal (notices.n ? notices.p : "", rows[i].notices);
+        assert_string_equal (
+            folder_sh (
+                &f, "(printf '\\000\\001\\377'; seq 90) >b; cd r && find . -name '*.bin' -exec cmp ../b {} "
+                    "';' -print | cut -c3-"),
+            rows[i].files);
+        folder_done (&f);
+    }
 }
 
 static void what_does_not_fit_changes_nothing (void **state)
@@ -116,6 +160,10 @@ static void what_does_not_fit_changes_nothing (void **state)
            "-0,0 +1 @@\n+x\n";
     assert_int_equal (apply (&f, text_of (diff), &err), -1);
     assert_null (folder_read (&f, "out.txt"));
+    diff =
+        "diff --git a/t.txt b/t.txt\nnew file mode 100644\n--- /dev/null\n+++ b/t.txt\n@@ -0,0 +1 @@\n+x\n";
+    assert_int_equal (apply (&f, text_of (diff), &err), -1);
+    assert_string_equal (folder_sh (&f, "cd r && git status --porcelain"), "");
     diff = "diff --cc t.txt\nindex 1,2..3\n--- a/t.txt\n+++ b/t.txt\n@@@ -1,1 -1,1 +1,1 @@@\n++x\n";
     assert_int_equal (apply (&f, text_of (diff), &err), -1);
     assert_non_null (strstr (err.text, "merge in progress"));
@@ -135,8 +183,10 @@ static void scripts_are_no_patches (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (changes_come_back),      cmocka_unit_test (made_by_other_hands),
-        cmocka_unit_test (a_binary_stub_is_named), cmocka_unit_test (what_does_not_fit_changes_nothing),
+        cmocka_unit_test (changes_come_back),
+        cmocka_unit_test (made_by_other_hands),
+        cmocka_unit_test (binary_files_without_content),
+        cmocka_unit_test (what_does_not_fit_changes_nothing),
         cmocka_unit_test (scripts_are_no_patches),
     };
     int r = cmocka_run_group_tests (tests, NULL, NULL);
