@@ -6,8 +6,8 @@ WHERE id = ?1 AND (company = ?2 OR (?3 AND company = ''));
 
 -- name: model_add
 INSERT INTO model (id, company, user, name, parent, project, task, created, comment, tags, system_tags, archived, uri,
-                   framework, design, labels, ready, last_update, last_change, last_changed_by)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?8, ?8, ?18);
+                   framework, design, labels, ready, last_update, last_change, last_changed_by, metadata)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?8, ?8, ?18, ifnull(?19, '{}'));
 
 -- name: model_edit
 UPDATE model SET name = ifnull(?2, name), uri = ifnull(?3, uri), comment = ifnull(?4, comment),

@@ -218,6 +218,35 @@ void tags_split (struct arena *a, const struct tag_list *all, const char *const 
     }
 }
 
+/* -- metadata */
+static int metadata_item_check (struct text key, struct text item, struct error *err)
+{
+    static const char *const names[] = { "key", "type", "value" };
+    if (json_kind (item) != JSON_OBJECT)
+        return error_set (err, ERR_VALIDATION, "metadata: '%.*s' is not an object {key, type, value}",
+                          (int)key.n, key.p);
+    for (size_t i = 0; i < 3; i++) {
+        struct text v = json_get (item, names[i]);
+        if (json_kind (v) > JSON_NULL && json_kind (v) != JSON_STRING)
+            return error_set (err, ERR_VALIDATION, "metadata: %s of '%.*s' is not a string", names[i],
+                              (int)key.n, key.p);
+    }
+    return 0;
+}
+
+int metadata_check (struct text v, struct error *err)
+{
+    struct json_iter it = json_iter (v);
+    if (json_kind (v) != JSON_OBJECT)
+        return error_set (err, ERR_VALIDATION, "metadata: give an object of {key: {key, type, value}}");
+    if (v.n > METADATA_MAX)
+        return error_set (err, ERR_VALIDATION, "metadata: longer than %d bytes", METADATA_MAX);
+    while (json_next (&it))
+        if (metadata_item_check (it.key, it.value, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* -- everybody's */
 int share_all (struct call *c, const struct sql *sql, const char *const *ids, size_t n, int code,
                int64_t *ret, struct error *err)

@@ -53,6 +53,11 @@ struct text tags_of (struct arena *a, const char *const *v, size_t n); /* check,
 void tags_split (struct arena *a, const struct tag_list *all, const char *const *system, bool annotations,
                  struct tag_list *ret_tags, struct tag_list *ret_system);
 
+/* Metadata of a request, {key: {key, type, value}}: an object of objects of strings, at most METADATA_MAX bytes; else
+ * 400/12 naming the item. */
+enum { METADATA_MAX = 1 << 20 };
+int metadata_check (struct text v, struct error *err) warn_unused;
+
 /* make_public and make_private: the statement (?1 id, ?2 company) must change each of them, else `code` naming it. */
 int share_all (struct call *c, const struct sql *sql, const char *const *ids, size_t n, int code,
                int64_t *ret, struct error *err) warn_unused;

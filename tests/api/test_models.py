@@ -76,6 +76,40 @@ def test_metadata(s):
     assert get(s, id)["metadata"] == {"z": {"key": "z"}}
 
 
+def test_metadata_with_the_model(s):
+    given = {"a.b": {"key": "a.b", "type": "str", "value": "v"}, "n": {"key": "n", "type": "int", "value": "7"}}
+    id = model(s, metadata=given)
+    assert get(s, id)["metadata"] == given and get(s, id, "2.16")["metadata"] == []
+    assert get(s, model(s, metadata=None))["metadata"] == {}
+    other = {"only": {"key": "only", "type": "str", "value": "x"}}
+    assert s.call("models.edit", model=id, metadata=other)["fields"]["metadata"] == other
+    assert get(s, id)["metadata"] == other
+    s.call("models.update", model=id, metadata=given)
+    assert get(s, id)["metadata"] == given
+    for bad in (["a"], "a", {"n": "7"}, {"n": {"key": "n", "value": 7}}):
+        assert s.fails("models.create", name="a model", uri="u", metadata=bad) == (400, 12)
+        assert s.fails("models.edit", model=id, metadata=bad) == (400, 12)
+        assert s.fails("models.update", model=id, metadata=bad) == (400, 12)
+    assert get(s, id)["metadata"] == given
+
+
+def test_metadata_keys_and_values_of_projects(s):
+    project = s.call("projects.create", name="models/metadata/below")["id"]
+    parent = s.call("projects.get_all", name="^models/metadata$")["projects"][0]["id"]
+    meta = lambda **v: {k: {"key": k, "type": "str", "value": x} for k, x in v.items()}
+    model(s, metadata=meta(in_root="1"))
+    model(s, project=project, metadata=meta(below="b", both="2"))
+    model(s, project=parent, metadata=meta(both="1"))
+    keys = lambda **f: s.call("projects.get_model_metadata_keys", **f)["keys"]
+    assert keys(project=parent) == ["below", "both"] and keys(project=parent, include_subprojects=False) == ["both"]
+    assert {"in_root", "below", "both"} <= set(keys())
+    root = keys(include_subprojects=False)
+    assert "in_root" in root and "both" not in root
+    assert s.call("projects.get_model_metadata_values", key="both", projects=[parent]) == {"total": 2,
+                                                                                          "values": ["1", "2"]}
+    assert s.call("projects.get_model_metadata_values", key="both", projects=[project])["values"] == ["2"]
+
+
 def test_publish(s):
     running = task(s)
     s.call("tasks.started", task=running)

@@ -128,6 +128,11 @@ int models_create (struct call *c, const struct models_create_in *in, struct mod
         .ready = !in->has.ready || in->ready,
         .everybody = in->public,
     };
+    if (json_kind (in->metadata) > JSON_NULL) {
+        if (metadata_check (in->metadata, err) < 0)
+            return -1;
+        m.metadata = in->metadata;
+    }
     if (name_check (c, "Model", in->name, &m.name, err) < 0 || labels_check (in->labels, err) < 0 ||
         tags_check (in->tags.v, in->tags.n, "tags", err) < 0 ||
         tags_check (in->system_tags.v, in->system_tags.n, "system_tags", err) < 0 ||
@@ -178,6 +183,13 @@ static int take_object (struct edit *e, const char *field, struct text v, struct
     e->update |= update;
     fields_json (&e->fields, field, v);
     return 0;
+}
+
+static int take_metadata (struct edit *e, struct text v, struct error *err)
+{
+    if (json_kind (v) > JSON_NULL && metadata_check (v, err) < 0)
+        return -1;
+    return take_object (e, "metadata", v, &e->metadata, true, err);
 }
 
 static int take_tags (struct call *c, struct edit *e, struct text tags, struct text system, struct error *err)
@@ -245,7 +257,7 @@ int models_edit (struct call *c, const struct models_edit_in *in, struct models_
     take_str (&e, "framework", in->framework, &e.framework, true);
     if (take_object (&e, "design", in->design, &e.design, true, err) < 0 ||
         take_object (&e, "labels", in->labels, &e.labels, true, err) < 0 ||
-        take_object (&e, "metadata", json_get (c->body, "metadata"), &e.metadata, true, err) < 0)
+        take_metadata (&e, in->metadata, err) < 0)
         return -1;
     if (in->has.ready) {
         e.has_ready = e.any = e.update = true;
@@ -280,7 +292,7 @@ int models_update (struct call *c, const struct models_update_in *in, struct mod
     take_str (&e, "uri", uri ? strip (c->arena, uri) : NULL, &e.uri, true);
     if (take_tags (c, &e, json_get (c->body, "tags"), json_get (c->body, "system_tags"), err) < 0 ||
         take_object (&e, "ui_cache", in->ui_cache, &e.ui_cache, false, err) < 0 ||
-        take_object (&e, "metadata", json_get (c->body, "metadata"), &e.metadata, true, err) < 0)
+        take_metadata (&e, in->metadata, err) < 0)
         return -1;
     if (in->task && in->has.iteration && task_touch_from_events (c, in->task, in->iteration, err) < 0)
         return -1;
@@ -322,7 +334,8 @@ int models_add_or_update_metadata (struct call *c, const struct models_add_or_up
     str_putc (&s, '}');
     out->updated = 1;
     out->has.updated = true;
-    if (db_exec (c->db, &sql_model_set_metadata, err, V_INT (m.n), V_TEXT (str_text (&s))) < 0)
+    if (metadata_check (str_text (&s), err) < 0 ||
+        db_exec (c->db, &sql_model_set_metadata, err, V_INT (m.n), V_TEXT (str_text (&s))) < 0)
         return -1;
     return model_changed (c, &m, true, err);
 }

@@ -21,7 +21,7 @@ int model_set_tags (struct call *c, const struct model *m, struct text tags, str
                     struct error *err) warn_unused;
 struct model_new {
     const char *id, *name, *parent, *project, *task, *comment, *uri, *framework;
-    struct text design, labels, tags, system_tags;
+    struct text design, labels, tags, system_tags, metadata;
     bool ready, everybody;
 };
 int model_insert (struct call *c, const struct model_new *m, struct error *err) warn_unused;

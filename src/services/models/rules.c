@@ -83,7 +83,8 @@ int model_insert (struct call *c, const struct model_new *m, struct error *err)
                  V_TEXT (system), V_INT (memmem (system.p, system.n, "\"archived\"", 10) != NULL),
                  V_STR (m->uri ? m->uri : ""), V_STR (m->framework),
                  V_TEXT (m->design.p ? m->design : TEXT ("{}")),
-                 V_TEXT (m->labels.p ? m->labels : TEXT ("{}")), V_INT (m->ready), V_STR (c->who.user)) < 0)
+                 V_TEXT (m->labels.p ? m->labels : TEXT ("{}")), V_INT (m->ready), V_STR (c->who.user),
+                 V_TEXT (m->metadata)) < 0)
         return -1;
     return project_touch (c, m->project, err);
 }

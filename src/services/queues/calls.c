@@ -11,25 +11,7 @@
 
 #include <errno.h>
 
-enum { METADATA_MAX = 1 << 20 };
-
 /* -- the document ------------------------------------------------------------------------------------------------ */
-/* Metadata of a request, {key: {key, type, value}}: an object of objects. */
-static int metadata_check (struct text v, struct error *err)
-{
-    struct json_iter it = json_iter (v);
-
-    if (json_kind (v) != JSON_OBJECT)
-        return error_set (err, ERR_VALIDATION, "metadata: give an object of {key: {key, type, value}}");
-    if (v.n > METADATA_MAX)
-        return error_set (err, ERR_VALIDATION, "metadata: longer than %d bytes", METADATA_MAX);
-    while (json_next (&it))
-        if (json_kind (it.value) != JSON_OBJECT)
-            return error_set (err, ERR_VALIDATION, "metadata: '%.*s' is not an object", (int)it.key.n,
-                              it.key.p);
-    return 0;
-}
-
 static int tags_given (struct call *c, const char *field, bool given, const char *const *v, size_t n,
                        struct text *ret, struct error *err)
 {
