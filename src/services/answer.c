@@ -206,18 +206,6 @@ struct text tags_of (struct arena *a, const char *const *v, size_t n)
     return tags_write (a, &l);
 }
 
-void tags_split (struct arena *a, const struct tag_list *all, const char *const *system, bool annotations,
-                 struct tag_list *ret_tags, struct tag_list *ret_system)
-{
-    for (size_t i = 0; i < all->n; i++) {
-        const char *name = all->v[i] + (all->v[i][0] == '-');
-        bool is_system = annotations && !strncasecmp (name, "annotat", 7);
-        for (size_t k = 0; system[k] && !is_system; k++)
-            is_system = !strcmp (system[k], name);
-        tags_add (a, is_system ? ret_system : ret_tags, all->v[i]);
-    }
-}
-
 /* -- metadata */
 static int metadata_item_check (struct text key, struct text item, struct error *err)
 {

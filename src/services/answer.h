@@ -48,10 +48,6 @@ bool tags_remove (struct tag_list *l, const char *tag);
 bool tags_have (const struct tag_list *l, const char *tag);
 struct text tags_write (struct arena *a, const struct tag_list *l);
 struct text tags_of (struct arena *a, const char *const *v, size_t n); /* check, sort, write in one */
-/* Clients below 2.3 know only `tags`: those that are the system's (`system`, NULL-terminated; "annotat..." when
- * annotations) move to system_tags; "-x" forms count as x. */
-void tags_split (struct arena *a, const struct tag_list *all, const char *const *system, bool annotations,
-                 struct tag_list *ret_tags, struct tag_list *ret_system);
 
 /* Metadata of a request, {key: {key, type, value}}: an object of objects of strings, at most METADATA_MAX bytes; else
  * 400/12 naming the item. */

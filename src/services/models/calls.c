@@ -1,6 +1,7 @@
 /* calls.c - reading, making, changing models. */
 #include "base/id.h"
 #include "services/models/model.h"
+#include "services/oldtags.h"
 #include "services/projects/projects.h"
 #include "services/tasks/tasks.h"
 
@@ -36,7 +37,7 @@ static int get_all (struct call *c, unsigned flags, struct text *ret, const char
     struct query_result found;
     if (flags & QUERY_EX && json_true (json_get (c->body, "include_stats")))
         o.item = labels_count;
-    if (query_run (&src, &models_entity, c->body, &o, &found, err) < 0)
+    if (query_run (&src, &models_entity, old_tags_filter (c, &old_tags_model, c->body), &o, &found, err) < 0)
         return -1;
     *ret = found.items;
     if (ret_scroll)
@@ -85,17 +86,6 @@ int models_get_frameworks (struct call *c, const struct models_get_frameworks_in
 }
 
 /* -- making */
-static void split_old_tags (struct call *c, struct text *tags, struct text *system)
-{
-    static const char *const names[] = { "active", "archived", NULL };
-    if (c->version >= 2003 || !tags->p || system->p)
-        return;
-    struct tag_list all = tags_read (c->arena, *tags), plain = { 0 }, sys = { 0 };
-    tags_split (c->arena, &all, names, false, &plain, &sys);
-    *tags = tags_write (c->arena, &plain);
-    *system = tags_write (c->arena, &sys);
-}
-
 static int check_refs (struct call *c, const char *project, const char *task, bool edit, struct error *err)
 {
     struct error why = { 0 };
@@ -143,7 +133,7 @@ int models_create (struct call *c, const struct models_create_in *in, struct mod
         m.tags = tags_of (c->arena, in->tags.v, in->tags.n);
     if (in->has.system_tags)
         m.system_tags = tags_of (c->arena, in->system_tags.v, in->system_tags.n);
-    split_old_tags (c, &m.tags, &m.system_tags);
+    old_tags_divide (c, &old_tags_model, &m.tags, &m.system_tags);
     m.id = arena_strdup (c->arena, id_random ().hex);
     if (model_insert (c, &m, err) < 0)
         return -1;
@@ -198,7 +188,7 @@ static int take_tags (struct call *c, struct edit *e, struct text tags, struct t
         e->tags = tags;
     if (json_kind (system) == JSON_ARRAY)
         e->system = system;
-    split_old_tags (c, &e->tags, &e->system);
+    old_tags_divide (c, &old_tags_model, &e->tags, &e->system);
     if (!e->tags.p && !e->system.p)
         return 0;
     struct tag_list l = tags_read (c->arena, e->tags), sys = tags_read (c->arena, e->system);

@@ -1,6 +1,7 @@
 /* entity.c - the model as the query language sees it. */
 #include "services/events/events.h"
 #include "services/models/model.h"
+#include "services/oldtags.h"
 #include "services/projects/projects.h"
 #include "services/tasks/tasks.h"
 #include "services/users/users.h"
@@ -124,4 +125,6 @@ const struct query_entity models_entity = {
     .any_public = "SELECT 1 FROM model WHERE company = '' LIMIT 1",
     .fields = fields,
     .refs = refs,
+    .shape = old_tags_join,
+    .shape_below = OLD_TAGS_BELOW,
 };

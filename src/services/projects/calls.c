@@ -1,4 +1,5 @@
 /* calls.c - projects: making, finding, changing. */
+#include "services/oldtags.h"
 #include "services/projects/project.h"
 #include "services/tasks/tasks.h"
 
@@ -26,18 +27,6 @@ static int body_str (struct call *c, const char *field, const char **ret, struct
     return 0;
 }
 
-/* Clients below 2.3 know one list of tags. */
-static void split_old_tags (struct call *c, struct text *tags, struct text *system)
-{
-    static const char *const names[] = { "archived", "public", "default", NULL };
-    if (c->version >= 2003 || !tags->p || system->p)
-        return;
-    struct tag_list all = tags_read (c->arena, *tags), plain = { 0 }, sys = { 0 };
-    tags_split (c->arena, &all, names, false, &plain, &sys);
-    *tags = tags_write (c->arena, &plain);
-    *system = tags_write (c->arena, &sys);
-}
-
 int projects_create (struct call *c, const struct projects_create_in *in, struct projects_create_out *out,
                      struct error *err)
 {
@@ -54,7 +43,7 @@ int projects_create (struct call *c, const struct projects_create_in *in, struct
         body_tags (c, "system_tags", &what.system_tags, err) < 0 ||
         project_path_clean (c->arena, name, &path, err) < 0 || project_name_free (c, path, err) < 0)
         return -1;
-    split_old_tags (c, &what.tags, &what.system_tags);
+    old_tags_divide (c, &old_tags_project, &what.tags, &what.system_tags);
     return project_make (c, path, &what, &out->id, err);
 }
 
@@ -126,7 +115,7 @@ int projects_update (struct call *c, const struct projects_update_in *in, struct
         body_str (c, "name", &name, err) < 0 || (name && rename_check (c, &s, name, &new_name, err) < 0) ||
         body_tags (c, "tags", &tags, err) < 0 || body_tags (c, "system_tags", &system, err) < 0)
         return -1;
-    split_old_tags (c, &tags, &system);
+    old_tags_divide (c, &old_tags_project, &tags, &system);
     if (given (c, "description") && body_str (c, "description", &s.description, err) < 0)
         return -1;
     if (given (c, "default_output_destination") &&
@@ -283,7 +272,8 @@ static int get_all (struct call *c, unsigned flags, struct text *ret, const char
                     struct error *err)
 {
     struct query_source src = call_source (c);
-    struct text body = without (c, c->body, "path"), children = json_get (body, "stats_with_children");
+    struct text body = old_tags_filter (c, &old_tags_project, without (c, c->body, "path")),
+                children = json_get (body, "stats_with_children");
     bool shallow = json_true (json_get (body, "shallow_search"));
     struct selection sel = { 0 };
     struct project_extras x = {

@@ -1,5 +1,6 @@
 /* entity.c - the project as the query language sees it. A filter by `parent` means any ancestor, except in shallow
  * searches, where it means the direct parent: hence two tables that differ in that row only. */
+#include "services/oldtags.h"
 #include "services/projects/project.h"
 #include "services/users/users.h"
 
@@ -84,7 +85,7 @@ static const struct query_ref refs[] = {
     {                                                                                                        \
         .name = "Project", .from = "project e", .key = "e.n", .company = "e.company",                        \
         .any_public = "SELECT 1 FROM project WHERE company = '' LIMIT 1", .hidden = "e.hidden = 0",          \
-        .fields = table, .refs = refs                                                                        \
+        .fields = table, .refs = refs, .shape = old_tags_join, .shape_below = OLD_TAGS_BELOW                 \
     }
 const struct query_entity projects_entity = ENTITY (fields);
 const struct query_entity projects_shallow_entity = ENTITY (shallow_fields);

@@ -1,9 +1,8 @@
 /* calls.c - reading tasks, and making and editing them. Thin: rules are in rules.c, documents in doc.c and input.c. */
 #include "base/id.h"
+#include "services/oldtags.h"
 #include "services/projects/projects.h"
 #include "services/tasks/task.h"
-
-static const char *const system_tags_of_old[] = { "active", "archived", "development", NULL };
 
 /* -- reading */
 int tasks_get_by_id (struct call *c, const struct tasks_get_by_id_in *in, struct tasks_get_by_id_out *out,
@@ -26,7 +25,7 @@ static int get_all (struct call *c, struct text body, unsigned flags, struct tex
     struct query_source src = call_source (c);
     struct query_options o = { .flags = flags };
     struct query_result found;
-    if (query_run (&src, &tasks_entity, body, &o, &found, err) < 0)
+    if (query_run (&src, &tasks_entity, old_tags_filter (c, &old_tags_task, body), &o, &found, err) < 0)
         return -1;
     *ret_tasks = found.items;
     if (ret_scroll)
@@ -111,14 +110,9 @@ static int prepare (struct call *c, const struct tasks_create_in *in, struct pre
         task_input_modernize (c, &p->parts, NULL, err) < 0 ||
         task_input_doc (c, &p->parts, NULL, &p->doc, err) < 0)
         return -1;
-    struct tag_list tags = tags_read (a, tags_of (a, in->tags.v, in->tags.n)), plain = { 0 },
-                    system = tags_read (a, tags_of (a, in->system_tags.v, in->system_tags.n));
-    if (c->version < 2003 && !in->has.system_tags) {
-        tags_split (a, &tags, system_tags_of_old, true, &plain, &system);
-        tags = plain;
-    }
-    row->tags = tags_write (a, &tags);
-    row->system_tags = tags_write (a, &system);
+    row->tags = tags_of (a, in->tags.v, in->tags.n);
+    row->system_tags = tags_of (a, in->system_tags.v, in->system_tags.n);
+    old_tags_divide (c, &old_tags_task, &row->tags, &row->system_tags);
     row->parent = in->parent && *in->parent ? in->parent : NULL;
     row->project = in->project && *in->project ? in->project : NULL;
     row->queue = json_string (a, json_get (in->execution, "queue"));
@@ -210,24 +204,19 @@ static int edit_tags (struct call *c, struct edit *e, const struct tasks_edit_in
     if (tags_check (in->tags.v, in->tags.n, "tags", err) < 0 ||
         tags_check (in->system_tags.v, in->system_tags.n, "system_tags", err) < 0)
         return -1;
-    bool split = c->version < 2003 && in->has.tags && !in->has.system_tags;
-    struct tag_list tags = tags_read (a, tags_of (a, in->tags.v, in->tags.n)), plain = { 0 },
-                    system = tags_read (a, tags_of (a, in->system_tags.v, in->system_tags.n));
-    if (split) {
-        tags_split (a, &tags, system_tags_of_old, true, &plain, &system);
-        tags = plain;
-    }
-    if (in->has.tags) {
-        struct text text = tags_write (a, &tags);
-        if (db_exec (c->db, &sql_task_set_tags, err, V_INT (e->t.n), V_TEXT (text)) < 0)
+    struct text tags = in->has.tags ? tags_of (a, in->tags.v, in->tags.n) : (struct text){ 0 },
+                system = in->has.system_tags ? tags_of (a, in->system_tags.v, in->system_tags.n)
+                                             : (struct text){ 0 };
+    old_tags_divide (c, &old_tags_task, &tags, &system);
+    if (tags.p) {
+        if (db_exec (c->db, &sql_task_set_tags, err, V_INT (e->t.n), V_TEXT (tags)) < 0)
             return -1;
-        fields_json (&e->fields, "tags", text);
+        fields_json (&e->fields, "tags", tags);
     }
-    if (in->has.system_tags || split) {
-        struct text text = tags_write (a, &system);
-        if (task_set_system_tags (c, e->t.n, text, err) < 0)
+    if (system.p) {
+        if (task_set_system_tags (c, e->t.n, system, err) < 0)
             return -1;
-        fields_json (&e->fields, "system_tags", text);
+        fields_json (&e->fields, "system_tags", system);
     }
     e->any |= in->has.tags || in->has.system_tags;
     return 0;

@@ -1,5 +1,6 @@
 /* shape.c - tasks as clients below 2.13 know them: the first input model, the last output model, the container as one
  * docker command; below 2.9 parameters of type legacy back in execution; below 2.3 one list of tags. */
+#include "services/oldtags.h"
 #include "services/tasks/task.h"
 
 static struct text model_at (struct text models, const char *kind, bool last)
@@ -66,18 +67,13 @@ int task_shape_old (const struct query_source *src, struct text doc, struct str 
 {
     struct arena *a = src->arena;
     struct text execution = json_get (doc, "execution"), output = json_get (doc, "output"),
-                tags = json_get (doc, "tags"), model = model_at (json_get (doc, "models"), "output", true);
-    (void)err;
+                model = model_at (json_get (doc, "models"), "output", true);
     if (json_kind (execution) == JSON_OBJECT)
         doc = doc_set (a, doc, "execution", shape_execution (a, src->version, doc, execution));
     if (json_kind (output) == JSON_OBJECT && json_kind (model) == JSON_STRING)
         doc = doc_set (a, doc, "output", doc_set (a, output, "model", model));
-    if (src->version < 2003 && tags.p) {
-        struct tag_list all = tags_read (a, tags), system = tags_read (a, json_get (doc, "system_tags"));
-        for (size_t i = 0; i < system.n; i++)
-            tags_add (a, &all, system.v[i]);
-        doc = doc_set (a, doc, "tags", tags_write (a, &all));
-    }
+    if (src->version < OLD_TAGS_BELOW)
+        return old_tags_join (src, doc, out, err);
     str_add_text (out, doc);
     return 0;
 }
