@@ -390,6 +390,45 @@ def test_old_clients(s):
     assert get(s, tagged, version="2.2")["tags"] == ["Annotated x", "archived", "mine"]
 
 
+def test_older_and_newer_parameters_together(s):
+    new = {"Args": {"lr": {"section": "Args", "name": "lr", "value": "1", "type": "float"}},
+           "Other/x": {"y": {"section": "Other/x", "name": "y", "value": "2"}}}
+    design = {"net": {"name": "net", "value": "n", "type": "t"}}
+    legacy = lambda name, value, section="Args": {"section": section, "name": name, "value": value, "type": "legacy"}
+    for version in ("2.8", "2.34"):
+        task = s.call("tasks.create", _version=version, name="both forms", type="training", hyperparams=new,
+                      configuration=design, execution={"parameters": {"a.b": 3, "TF_DEFINE/z": None},
+                                                       "model_desc": {"design": "d"}})["id"]
+        assert get(s, task)["hyperparams"] == {
+            "Args": {**new["Args"], "a.b": legacy("a.b", "3")}, "Other/x": new["Other/x"],
+            "TF_DEFINE": {"z": legacy("z", "None", "TF_DEFINE")}}
+        assert get(s, task)["configuration"] == {**design, "design": {"name": "design", "value": "d", "type": "legacy"}}
+        assert get(s, task)["execution"]["parameters"] == get(s, task)["execution"]["model_desc"] == {}
+
+    # alone they replace what came in the older form, and nothing else
+    s.call("tasks.edit", task=task, execution={"parameters": {"c": "4"}, "model_desc": {"other": "o"}})
+    assert get(s, task)["hyperparams"] == {"Args": {**new["Args"], "c": legacy("c", "4")}, "Other/x": new["Other/x"]}
+    assert set(get(s, task)["configuration"]) == {"net", "other"}
+    # an empty one says "none" from clients that see them there; others only send back what they are shown
+    s.call("tasks.edit", _version="2.9", task=task, execution={"parameters": {}, "model_desc": {}})
+    assert "c" in get(s, task)["hyperparams"]["Args"] and "other" in get(s, task)["configuration"]
+    s.call("tasks.edit", _version="2.8", task=task, execution={"parameters": {}, "model_desc": {}})
+    assert get(s, task)["hyperparams"] == new and get(s, task)["configuration"] == design
+    # with the newer form it is laid over that, which replaces what is stored
+    s.call("tasks.edit", task=task, hyperparams={"S": {"k": {"value": "v"}}}, execution={"parameters": {"c": "5"}})
+    assert get(s, task)["hyperparams"] == {"S": {"k": {"section": "S", "name": "k", "value": "v"}},
+                                           "Args": {"c": legacy("c", "5")}}
+    clone = s.call("tasks.clone", task=task, new_task_hyperparams=new, new_task_configuration=design,
+                   execution_overrides={"parameters": {"d": "6"}, "model_desc": {"e": "7"}})["id"]
+    assert get(s, clone)["hyperparams"] == {"Args": {**new["Args"], "d": legacy("d", "6")}, "Other/x": new["Other/x"]}
+    assert set(get(s, clone)["configuration"]) == {"net", "e"}
+    for bad in ({" ": "1"}, {"TF_DEFINE/": "1"}, {"TF_DEFINE": "1"}):
+        assert s.fails("tasks.create", name="bad", type="training", execution={"parameters": bad}) == (400, 12)
+    assert s.fails("tasks.create", name="bad", type="training", execution={"model_desc": {"": "1"}}) == (400, 12)
+    assert s.fails("tasks.create", name="bad", type="training", execution={"parameters": {"a": "1"}},
+                   hyperparams={"Args": "x"}) == (400, 800)
+
+
 def test_tags_move_public_types(s):
     task = make(s, type="qc")
     assert s.call("tasks.update_tags", ids=[task], add_tags=["b", "a"], remove_tags=["z"]) == {"updated": 2}

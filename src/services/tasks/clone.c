@@ -40,14 +40,13 @@ static struct text kept_artifacts (struct call *c, struct text execution)
     return doc_set (c->arena, execution, "artifacts", str_text (&s));
 }
 
-static struct text input_models (struct call *c, const struct tasks_clone_in *in, const struct task_doc *d)
+/* The models of a task with these inputs and no outputs. */
+static struct text models_with (struct arena *a, struct text input)
 {
-    struct str s = { .arena = c->arena };
-    struct text given = json_get (c->body, "new_task_input_models"), old = json_get (d->models, "input");
+    struct str s = { .arena = a };
     str_puts (&s, "{\"input\":");
-    str_add_text (&s, present (given) ? given : old.p ? old : TEXT ("[]"));
+    str_add_text (&s, present (input) ? input : TEXT ("[]"));
     str_puts (&s, ",\"output\":[]}");
-    (void)in;
     return str_text (&s);
 }
 
@@ -63,17 +62,24 @@ static int clone_docs (struct call *c, const struct tasks_clone_in *in, const st
 {
     struct arena *a = c->arena;
     struct text over = in->execution_overrides, labels = json_get (over, "model_labels"),
-                container = json_get (c->body, "new_task_container"), none = { 0 };
+                models = json_get (c->body, "new_task_input_models"), none = { 0 };
     struct task_doc base = *source;
     base.execution = kept_artifacts (c, source->execution);
     if (present (labels))
         over = doc_set (a, over, "model_labels", labels_as_numbers (c, labels));
     over = present (over) ? doc_set (a, over, "queue", none) : over;
-    struct task_input parts = { .execution = over };
+    struct task_input parts = {
+        .execution = over,
+        .hyperparams = in->new_task_hyperparams,
+        .configuration = in->new_task_configuration,
+        .container = json_get (c->body, "new_task_container"),
+        .models = present (models) ? models_with (a, models) : none,
+    };
     struct text configuration = json_get (over, "configuration");
     if (present (configuration)) { /* the older place of it */
-        parts.configuration = configuration;
         parts.execution = doc_set (a, over, "configuration", none);
+        if (!present (parts.configuration))
+            parts.configuration = configuration;
     }
     int version = c->version;
     c->version = 2012; /* overrides are always in the old form: model, docker_cmd */
@@ -81,16 +87,8 @@ static int clone_docs (struct call *c, const struct tasks_clone_in *in, const st
     c->version = version;
     if (rc < 0)
         return -1;
-    struct text models = input_models (c, in, source);
-    if (present (parts.models))
-        models = doc_merge (a, models, parts.models);
-    parts.models = models;
-    if (present (in->new_task_hyperparams))
-        parts.hyperparams = in->new_task_hyperparams;
-    if (present (in->new_task_configuration))
-        parts.configuration = in->new_task_configuration;
-    if (present (container))
-        parts.container = container;
+    models = present (parts.models) ? parts.models : source->models;
+    parts.models = models_with (a, json_get (models, "input"));
     if (task_input_doc (c, &parts, &base, ret, err) < 0)
         return -1;
     struct text *const to[] = { &ret->script, &ret->execution, &ret->hyperparams, &ret->configuration,

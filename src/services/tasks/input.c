@@ -45,41 +45,100 @@ static struct text without_legacy (struct arena *a, struct text items)
     return out;
 }
 
-/* execution.parameters {k: v} -> hyperparams of type legacy in section Args, or TF_DEFINE for "TF_DEFINE/k" */
-static struct text legacy_params (struct arena *a, struct text parameters, struct text stored)
+/* What older forms are laid over: the newer form where it is given too, else what is stored, without its items of type
+ * legacy, which the older form replaces. */
+static struct text legacy_base (struct arena *a, struct text given, struct text stored, bool sections)
 {
-    struct text out = stored.p ? stored : TEXT ("{}");
-    static const char *const sections[] = { "Args", "TF_DEFINE" };
-    for (int i = 0; i < 2; i++) {
-        struct text kept = without_legacy (a, json_get (out, sections[i]));
-        out = doc_set (a, out, sections[i], json_count (kept) ? kept : (struct text){ 0 });
-    }
-    struct json_iter it = json_iter (parameters);
+    if (json_count (given))
+        return given;
+    if (!sections)
+        return without_legacy (a, stored.p ? stored : TEXT ("{}"));
+    struct text out = TEXT ("{}");
+    struct json_iter it = json_iter (stored);
     while (json_next (&it)) {
-        const char *name = json_key (a, it.key), *section = "Args";
-        if (!strncmp (name, "TF_DEFINE/", 10)) {
-            section = "TF_DEFINE";
-            name += 10;
-        }
-        if (!*name)
-            continue;
-        struct text items = json_get (out, section);
-        items = doc_set (a, items.p ? items : TEXT ("{}"), name, legacy_item (a, section, name, it.value));
-        out = doc_set (a, out, section, items);
+        struct text kept = without_legacy (a, it.value);
+        if (json_count (kept))
+            out = doc_set (a, out, json_key (a, it.key), kept);
     }
     return out;
 }
 
-static struct text legacy_configuration (struct arena *a, struct text desc, struct text stored)
+/* execution.parameters {k: v} -> hyperparams of type legacy in section Args, or TF_DEFINE for "TF_DEFINE/k" */
+static int legacy_params (struct arena *a, struct text parameters, struct text base, struct text *ret,
+                          struct error *err)
 {
-    struct text out = without_legacy (a, stored.p ? stored : TEXT ("{}"));
+    struct text out = base;
+    struct json_iter it = json_iter (parameters);
+    while (json_next (&it)) {
+        const char *full = strip (a, json_key (a, it.key)), *section = "Args", *name = full;
+        if (!strncmp (name, "TF_DEFINE", 9) && (name[9] == '/' || !name[9])) {
+            section = "TF_DEFINE";
+            name += name[9] ? 10 : 9;
+        }
+        if (!*name)
+            return error_set (err, ERR_VALIDATION, "execution.parameters: '%s' has no parameter name", full);
+        struct text items = json_get (out, section);
+        if (present (items) && json_kind (items) != JSON_OBJECT)
+            return error_set (err, ERR_DATA_VALIDATION, "hyperparams.%s: must be an object of parameters",
+                              section);
+        items = present (items) ? items : TEXT ("{}");
+        items = doc_set (a, items, name, legacy_item (a, section, name, it.value));
+        out = doc_set (a, out, section, items);
+    }
+    *ret = out;
+    return 0;
+}
+
+static int legacy_configuration (struct arena *a, struct text desc, struct text base, struct text *ret,
+                                 struct error *err)
+{
+    struct text out = base;
     struct json_iter it = json_iter (desc);
     while (json_next (&it)) {
-        const char *name = json_key (a, it.key);
-        if (*name && json_kind (it.value) != JSON_NULL)
+        const char *name = strip (a, json_key (a, it.key));
+        if (!*name)
+            return error_set (err, ERR_VALIDATION, "execution.model_desc: empty names are not possible");
+        if (json_kind (it.value) != JSON_NULL)
             out = doc_set (a, out, name, legacy_item (a, NULL, name, it.value));
     }
-    return out;
+    *ret = out;
+    return 0;
+}
+
+/* Does an object of the older form say something? Below 2.9 an empty one says "none of them"; newer clients are always
+ * shown an empty one and may send it back. */
+static bool legacy_given (const struct call *c, struct text v)
+{
+    return json_kind (v) == JSON_OBJECT && (json_count (v) || c->version < 2009);
+}
+
+static bool is_object_or_absent (struct text v)
+{
+    return !present (v) || json_kind (v) == JSON_OBJECT;
+}
+
+/* Parameters and configuration move out of execution. */
+static int legacy_documents (struct call *c, struct task_input *in, const struct task_doc *stored,
+                             struct error *err)
+{
+    struct arena *a = c->arena;
+    struct text parameters = json_get (in->execution, "parameters"),
+                desc = json_get (in->execution, "model_desc"), none = { 0 };
+    if (legacy_given (c, parameters) && is_object_or_absent (in->hyperparams)) {
+        struct text base = legacy_base (a, in->hyperparams, stored ? stored->hyperparams : none, true);
+        if (legacy_params (a, parameters, base, &in->hyperparams, err) < 0)
+            return -1;
+    }
+    if (legacy_given (c, desc) && is_object_or_absent (in->configuration)) {
+        struct text base = legacy_base (a, in->configuration, stored ? stored->configuration : none, false);
+        if (legacy_configuration (a, desc, base, &in->configuration, err) < 0)
+            return -1;
+    }
+    if (present (parameters))
+        in->execution = doc_set (a, in->execution, "parameters", none);
+    if (present (desc))
+        in->execution = doc_set (a, in->execution, "model_desc", none);
+    return 0;
 }
 
 /* "image args..." */
@@ -113,20 +172,9 @@ int task_input_modernize (struct call *c, struct task_input *in, const struct ta
                           struct error *err)
 {
     struct arena *a = c->arena;
+    if (json_kind (in->execution) == JSON_OBJECT && legacy_documents (c, in, stored, err) < 0)
+        return -1;
     struct text execution = in->execution, none = { 0 };
-    (void)err;
-    if (json_kind (execution) == JSON_OBJECT) {
-        struct text parameters = json_get (execution, "parameters"),
-                    desc = json_get (execution, "model_desc");
-        if (json_kind (parameters) == JSON_OBJECT && json_count (parameters) && !present (in->hyperparams))
-            in->hyperparams = legacy_params (a, parameters, stored ? stored->hyperparams : none);
-        if (json_kind (desc) == JSON_OBJECT && json_count (desc) && !present (in->configuration))
-            in->configuration = legacy_configuration (a, desc, stored ? stored->configuration : none);
-        if (present (parameters))
-            execution = doc_set (a, execution, "parameters", none);
-        if (present (desc))
-            execution = doc_set (a, execution, "model_desc", none);
-    }
     if (c->version < 2013) {
         const char *model = json_string (a, json_get (execution, "model")),
                    *output = json_string (a, json_get (in->output, "model")),
