@@ -6,6 +6,7 @@
 #include "base/str.h"
 
 #include "base/unit.h"
+#include "base/utf8.h"
 #include <cmocka.h>
 
 #include <errno.h>
@@ -137,12 +138,63 @@ static void test_id (void **state)
     assert_false (id_valid ("0123"));
 }
 
+/* The first and last letter of each length, and what is next to them and no letter. */
+static void test_utf8 (void **state)
+{
+    static const struct {
+        const char *bytes;
+        uint32_t cp;
+    } good[] = { { "\x01", 1 },
+                 { "\x7f", 0x7f },
+                 { "\xc2\x80", 0x80 },
+                 { "\xdf\xbf", 0x7ff },
+                 { "\xe0\xa0\x80", 0x800 },
+                 { "\xed\x9f\xbf", 0xd7ff },
+                 { "\xee\x80\x80", 0xe000 },
+                 { "\xef\xbf\xbf", 0xffff },
+                 { "\xf0\x90\x80\x80", 0x10000 },
+                 { "\xf4\x8f\xbf\xbf", 0x10ffff } };
+    static const char *const bad[] = { "\x80",
+                                       "\xbf",
+                                       "\xc0\x80",
+                                       "\xc1\xbf",
+                                       "\xc2",
+                                       "\xc2"
+                                       "A",
+                                       "\xe0\x9f\xbf",
+                                       "\xed\xa0\x80",
+                                       "\xed\xbf\xbf",
+                                       "\xe2\x82",
+                                       "\xf0\x8f\xbf\xbf",
+                                       "\xf4\x90\x80\x80",
+                                       "\xf5\x80\x80\x80",
+                                       "\xff" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof (good) / sizeof (*good); i++) {
+        char out[4];
+        uint32_t cp = 0;
+        size_t n = strlen (good[i].bytes);
+
+        assert_int_equal (utf8_take (good[i].bytes, n, &cp), n);
+        assert_int_equal (cp, good[i].cp);
+        assert_int_equal (utf8_put (out, cp), n);
+        assert_memory_equal (out, good[i].bytes, n);
+        if (n > 1)
+            assert_int_equal (utf8_take (good[i].bytes, n - 1, NULL), 0);
+    }
+    for (size_t i = 0; i < sizeof (bad) / sizeof (*bad); i++)
+        assert_int_equal (utf8_take (bad[i], strlen (bad[i]), NULL), 0);
+    assert_int_equal (utf8_letters (TEXT ("a\xc3\xa9\xf0\x9f\x98\x80")), 3);
+    assert_int_equal (utf8_letters ((struct text){ 0 }), 0);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_arena),   cmocka_unit_test (test_json_escape), cmocka_unit_test (test_double),
         cmocka_unit_test (test_doubles), cmocka_unit_test (test_clock),       cmocka_unit_test (test_error),
-        cmocka_unit_test (test_id),
+        cmocka_unit_test (test_id),      cmocka_unit_test (test_utf8),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* hocon_tree.h - between hocon_parse.c, hocon_tree.c and hocon_resolve.c only: the tree before substitutions are resolved.
+/* hocon_tree.h - between the files hocon_*.c only: the tree before substitutions are resolved.
  *
  * A field keeps all values that were ever given to it, in order ("layers"): `a = ${a} [3]` needs the one before,
  * and an object over an object is a merge. The parser merges plain objects at once and drops layers that can no

@@ -7,6 +7,8 @@
  */
 #include "base/json_scan.h"
 
+#include "base/utf8.h"
+
 /* -- walking --------------------------------------------------------------------------------------- */
 enum json_kind json_kind (struct text v)
 {
@@ -133,30 +135,6 @@ size_t json_count (struct text v)
     return n;
 }
 /* -- strings --------------------------------------------------------------------------------------- */
-static size_t put_utf8 (char *out, uint32_t cp)
-{
-    if (cp < 0x80) {
-        out[0] = (char)cp;
-        return 1;
-    }
-    if (cp < 0x800) {
-        out[0] = (char)(0xc0 | cp >> 6);
-        out[1] = (char)(0x80 | (cp & 0x3f));
-        return 2;
-    }
-    if (cp < 0x10000) {
-        out[0] = (char)(0xe0 | cp >> 12);
-        out[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (cp & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | cp >> 18);
-    out[1] = (char)(0x80 | (cp >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (cp >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (cp & 0x3f));
-    return 4;
-}
-
 static bool read_hex4 (const char *p, const char *end, uint32_t *ret)
 {
     uint32_t v = 0;
@@ -198,7 +176,7 @@ static size_t unescape_one (const char **p, const char *end, char *out)
     } else if (cp >= 0xd800 && cp < 0xe000) {
         cp = 0xfffd;
     }
-    return put_utf8 (out, cp);
+    return utf8_put (out, cp);
 }
 
 size_t json_unescape (struct text raw, char *out)

@@ -1,6 +1,8 @@
 /* json_check.c - is it JSON? One pass that says where it is not. See json.h: after it the walkers never fail. */
 #include "base/json_scan.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 
 enum { DEPTH_MAX = 512 };
@@ -26,23 +28,6 @@ static void skip_space (const char **p, const char *end)
 static uint64_t mark_special (uint64_t w)
 {
     return mark_ends (w) | ((w - EACH (0x20)) & ~w & EACH (0x80)) | (w & EACH (0x80));
-}
-
-/* Bytes of the UTF-8 sequence at p, 0 when it is none. */
-static size_t utf8_length (const char *p, const char *end)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    size_t n = u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
-
-    if (u[0] < 0xc2 || u[0] > 0xf4 || (size_t)(end - p) < n)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((u[i] & 0xc0) != 0x80)
-            return 0;
-    if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) || (u[0] == 0xf0 && u[1] < 0x90) ||
-        (u[0] == 0xf4 && u[1] > 0x8f))
-        return 0;
-    return n;
 }
 
 static int check_escape (struct scan *s)
@@ -85,7 +70,7 @@ static int check_string (struct scan *s)
             if (check_escape (s) < 0)
                 return -1;
         } else if (c >= 0x80) {
-            size_t n = utf8_length (s->p, s->end);
+            size_t n = utf8_take (s->p, (size_t)(s->end - s->p), NULL);
 
             if (!n)
                 return fail (s, "not UTF-8");

@@ -2,6 +2,8 @@
  * the C library, which is ten times slower at it. */
 #include "base/str.h"
 
+#include "base/utf8.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -91,27 +93,6 @@ void str_add_int (struct str *s, int64_t v)
     str_add (s, p, (size_t)(b + sizeof (b) - p));
 }
 
-/* Length and code point of the UTF-8 sequence at p, 0 when it is not one. */
-static size_t utf8_next (const unsigned char *p, size_t n, uint32_t *ret_cp)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    uint32_t cp;
-
-    if (p[0] < 0xc2 || p[0] > 0xf4 || n < len)
-        return 0;
-    cp = p[0] & (0xffu >> (len + 1));
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        cp = cp << 6 | (p[i] & 0x3f);
-    }
-    if (cp < least[len] || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
-        return 0;
-    *ret_cp = cp;
-    return len;
-}
-
 static void add_escaped (struct str *s, const unsigned char *p, size_t n, size_t *i)
 {
     uint32_t cp = 0xfffd;
@@ -138,7 +119,7 @@ static void add_escaped (struct str *s, const unsigned char *p, size_t n, size_t
         str_addf (s, "\\u%04x", p[*i]);
         return;
     }
-    len = utf8_next (p + *i, n - *i, &cp);
+    len = utf8_take ((const char *)p + *i, n - *i, &cp);
     if (len)
         *i += len - 1;
     if (cp >= 0x10000)

@@ -2,6 +2,7 @@
 #include "services/answer.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "store/store.h"
 
 #include <ctype.h>
@@ -264,9 +265,8 @@ const char *strip (struct arena *a, const char *s)
 int name_check (struct call *c, const char *what, const char *name, const char **ret, struct error *err)
 {
     const char *s = strip (c->arena, name ? name : "");
-    size_t letters = 0;
-    for (const char *p = s; *p; p++)
-        letters += ((unsigned char)*p & 0xc0) != 0x80;
+    size_t letters = utf8_letters (text_of (s));
+
     if (letters < 3)
         return error_set (err, ERR_DATA_VALIDATION, "%s name must have at least 3 characters: '%s' has %zu",
                           what, s, letters);

@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "store/squeeze.h"
 
 #include <time.h>
@@ -53,16 +54,6 @@ static void identity (const struct event *e, char ret[33])
     digest_md5_hex (str_text (&s), ret);
 }
 
-/* Characters, not bytes, as Python counts them. */
-static int64_t characters (struct text t)
-{
-    int64_t n = 0;
-
-    for (size_t i = 0; i < t.n; i++)
-        n += ((unsigned char)t.p[i] & 0xc0) != 0x80;
-    return n;
-}
-
 /* Behind `"source":` (either kind of quote) stands a quoted text with "://" in it: give it, and go on behind it. */
 static bool next_source (struct text *left, struct text *ret)
 {
@@ -101,7 +92,7 @@ static void add_plot_members (struct str *s, struct text plot)
     size_t n = 0;
 
     str_puts (s, ",\"plot_len\":");
-    str_add_int (s, characters (plot));
+    str_add_int (s, (int64_t)utf8_letters (plot));
     while (plot.n && n < 1000 && next_source (&left, &url)) {
         str_puts (s, n++ ? "," : ",\"source_urls\":[");
         str_add_json (s, url.p, url.n);

@@ -1,6 +1,7 @@
 /* files.c - see files.h. */
 #include "services/files/files.h"
 
+#include "base/utf8.h"
 #include "sql/sql.h"
 #include "store/job.h"
 #include "store/store.h"
@@ -15,17 +16,12 @@ static bool part_ok (const char *p, size_t n)
     return n > 0 && !(n == 1 && p[0] == '.') && !(n == 2 && p[0] == '.' && p[1] == '.');
 }
 
-static bool utf8_ok (const unsigned char *p, size_t n)
+static bool letters_ok (struct text t)
 {
-    for (size_t i = 0; i < n;) {
-        size_t len = p[i] < 0x80 ? 1 : p[i] >= 0xf0 ? 4 : p[i] >= 0xe0 ? 3 : 2;
-
-        if (p[i] < 0x20 || p[i] == 0x7f || (p[i] >= 0x80 && p[i] < 0xc2) || p[i] > 0xf4 || len > n - i)
+    for (size_t i = 0, len; i < t.n; i += len) {
+        len = utf8_take (t.p + i, t.n - i, NULL);
+        if (!len || (unsigned char)t.p[i] < 0x20 || t.p[i] == 0x7f)
             return false;
-        for (size_t j = 1; j < len; j++)
-            if ((p[i + j] & 0xc0) != 0x80)
-                return false;
-        i += len;
     }
     return true;
 }
@@ -39,7 +35,7 @@ int file_path_take (struct arena *a, struct text sent, const char **ret, struct 
     if (sent.n > FILE_PATH_MAX)
         return error_set (err, ERR_FIELDS_VALUE, "the path of the file is longer than %d bytes",
                           FILE_PATH_MAX);
-    if (!utf8_ok ((const unsigned char *)sent.p, sent.n))
+    if (!letters_ok (sent))
         return error_set (err, ERR_FIELDS_VALUE,
                           "the path of the file holds a control character or is not UTF-8");
     for (const char *p = sent.p, *end = sent.p + sent.n; p <= end;) {

@@ -38,6 +38,8 @@ static void test_paths (void **state)
     assert_string_equal (taken (a, "a/"), "refused");
     assert_string_equal (taken (a, "a\nb"), "refused");
     assert_string_equal (taken (a, "a\xff"), "refused");
+    assert_string_equal (taken (a, "a\xed\xa0\x80"), "refused"); /* half a pair */
+    assert_string_equal (taken (a, "a\xe0\x80\xaf"), "refused"); /* '/' in a long form */
     arena_destroy (a);
 }
 

@@ -1,5 +1,6 @@
 /* rules.c - names, paths and the tree of projects: cleaning, finding, making with ancestors, moving subtrees. */
 #include "base/id.h"
+#include "base/utf8.h"
 #include "services/projects/project.h"
 
 /* -- paths */
@@ -28,14 +29,6 @@ static const char *basename_of (const char *path)
 {
     const char *slash = strrchr (path, '/');
     return slash ? slash + 1 : path;
-}
-
-static size_t letters (const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
 }
 
 /* -- finding */
@@ -157,7 +150,7 @@ int project_make (struct call *c, const char *path, const struct project_new *wh
     const char *base = basename_of (path), *parent = NULL, *id = arena_strdup (a, id_random ().hex);
     struct text tags = what->tags.p ? what->tags : TEXT ("[]"),
                 system = what->system_tags.p ? what->system_tags : TEXT ("[]");
-    if (letters (base) < 3)
+    if (utf8_letters (text_of (base)) < 3)
         return error_set (err, ERR_VALIDATION, "project name must have at least 3 characters: '%s' in '%s'",
                           base, path);
     if (base > path && ancestor (c, arena_strndup (a, path, (size_t)(base - path) - 1), &parent, err) < 0)
