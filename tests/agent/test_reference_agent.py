@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from conftest import STOKER, wait_for  # noqa: E402
-from test_daemon import console, make_task, queue_id, task_of, wait_console, wait_status  # noqa: E402
+from daemon_bench import console, make_task, queue_id, task_of, wait_console, wait_status  # noqa: E402
 
 ENV = os.environ.get("STOKER_AGENT_ENV")
 pytestmark = pytest.mark.skipif(not ENV, reason="STOKER_AGENT_ENV is not set: ./dev test makes that environment")

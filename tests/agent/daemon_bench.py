@@ -1,0 +1,278 @@
+"""The bench of the daemon's tests: daemons, tasks that are literal scripts, their consoles, a proxy that breaks the wire.
+
+Tasks run in the interpreter that is there (no environment is built), and tell by files in a folder what they do, so that
+nothing depends on how fast anything is.
+"""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from conftest import GUARD, STOKER, free_ports, wait_for  # noqa: E402
+
+ENDED = ("completed", "failed", "stopped", "closed", "published")
+
+
+class Daemon:
+    """A `stoker agent daemon` process with its own state folder."""
+
+    def __init__(self, server, folder, words=(), env=None, program=None, verb=("agent", "daemon"), conf=None, create=True):
+        self.server, self.folder = server, pathlib.Path(folder)
+        self.out = self.folder / f"daemon-{len(list(self.folder.glob('daemon-*')))}.log"
+        self.env = server.env(STOKER_STATE=str(self.folder / "state"), STOKER_CACHE=str(self.folder / "cache"),
+                              CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1", CLEARML_WORKER_NAME="box", **(env or {}))
+        if conf:
+            self.env["CLEARML_CONFIG_FILE"] = str(conf)
+        gpus = () if "--gpus" in words else ("--cpu-only",)
+        self.words = [*(program or (STOKER, *verb)), "--foreground", *gpus, *(["--create-queue"] if create else []),
+                      *words]
+        with open(self.out, "ab") as out:
+            self.process = subprocess.Popen(self.words, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+    def text(self):
+        return self.out.read_text(errors="replace")
+
+    def ready(self):
+        """Its folder says that it runs: signals are handled from then on."""
+        def running():
+            if self.process.poll() is not None:
+                pytest.fail(f"the daemon ended with {self.process.returncode}:\n{self.text()}")
+            return any(d["pid"] == self.process.pid for d in self.status()["daemons"])
+        wait_for("the daemon", running)
+        return self
+
+    def status(self):
+        done = subprocess.run([STOKER, "agent", "status", "--json"], env=self.env, capture_output=True, text=True,
+                              timeout=GUARD, check=True)
+        return json.loads(done.stdout)
+
+    def agent(self, *words):
+        return subprocess.run([STOKER, "agent", *words], env=self.env, capture_output=True, text=True, timeout=GUARD)
+
+    def journals(self):
+        """{task: folded journal} of the runs that are there."""
+        runs = {}
+        for path in (self.folder / "state" / "runs").glob("*/journal"):
+            entry = {}
+            try:
+                for line in path.read_text().splitlines():
+                    entry.update(json.loads(line))
+            except (OSError, ValueError):
+                continue
+            runs[entry.get("task")] = entry
+        return runs
+
+    def wait(self):
+        try:
+            return self.process.wait(GUARD)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"the daemon does not end:\n{self.text()}")
+
+    def end(self):
+        if self.process.poll() is None:
+            for pid in children(self.process.pid) if self.words[0] == "unshare" else ():
+                os.kill(pid, signal.SIGTERM)  # unshare itself does not listen
+            self.process.terminate()
+            self.wait()
+
+
+@pytest.fixture
+def daemons(tmp_path):
+    """Make daemons; at the end they and all processes of their runs are gone."""
+    made = []
+
+    def make(server, *words, **kw):
+        d = Daemon(server, tmp_path, words, **kw)
+        made.append(d)
+        return d
+    yield make
+    for d in made:
+        d.end()
+    for d in made[:1]:
+        for run in d.journals().values():
+            kill_run(run.get("run"))
+
+
+def carriers(run_id):
+    """Processes that have the run's id in their environment."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"STOKER_RUN_ID={run_id}".encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+        except OSError:
+            pass
+    return found
+
+
+def kill_run(run_id):
+    for pid in carriers(run_id) if run_id else ():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def queue_id(server, name="default"):
+    found = [q for q in server.call("queues.get_all", name=name)["queues"] if q["name"] == name]
+    return found[0]["id"] if found else server.call("queues.create", name=name)["id"]
+
+
+def make_task(server, script, queue="default", name="literal", enqueue=True, requirements="", **fields):
+    """A task that is a script; its id."""
+    task = server.call("tasks.create", name=name, type="training",
+                       script={"diff": script, "entry_point": "main.py", "working_dir": ".", "binary": "python3",
+                               "requirements": {"pip": requirements}}, **fields)["id"]
+    if enqueue:
+        server.call("tasks.enqueue", task=task, queue=queue_id(server, queue))
+    return task
+
+
+def task_of(server, task):
+    return server.call("tasks.get_by_id", task=task)["task"]
+
+
+def wait_status(server, task, *wanted):
+    return wait_for(f"task {task} to be {wanted}",
+                    lambda: (t := task_of(server, task))["status"] in (wanted or ENDED) and t)
+
+
+def console(server, task):
+    """The task's log as one text, oldest first."""
+    items, scroll = [], None
+    while True:
+        data = server.call("events.get_task_events", task=task, event_type="log", order="asc", batch_size=500,
+                           **({"scroll_id": scroll} if scroll else {}))
+        if not data["events"]:
+            break
+        items += data["events"]
+        scroll = data["scroll_id"]
+    return "".join(e["msg"] if e["msg"].endswith("\n") else e["msg"] + "\n" for e in items)
+
+
+def wait_console(server, task, text):
+    return wait_for(f"{text!r} in the console of {task}", lambda: text in console(server, task))
+
+
+# A script that says numbered lines until a file appears, and tells that it has begun and how far it is.
+COUNTER = """
+import os, sys, time
+folder = {folder!r}
+open(folder + "/pid", "w").write(str(os.getpid()))
+i = 0
+while not os.path.exists(folder + "/enough"):
+    print("line", i, flush=True)
+    i += 1
+    open(folder + "/lines.tmp", "w").write(str(i))
+    os.rename(folder + "/lines.tmp", folder + "/lines")
+    time.sleep(0.01)
+print("all", i, flush=True)
+"""
+
+
+def lines(folder):
+    try:
+        return int((folder / "lines").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def check_counted(server, task):
+    """Every line once, in order."""
+    text = [line for line in console(server, task).splitlines() if line.startswith(("line ", "all "))]
+    assert text, "no line arrived"
+    n = int(text[-1].split()[1])
+    assert text == [f"line {i}" for i in range(n)] + [f"all {n}"]
+    return n
+
+
+class Proxy:
+    """TCP between agent and server: can be cut, can swallow the answer to a call, counts what passes."""
+
+    def __init__(self, port):
+        self.to, (self.port,) = port, free_ports(1)
+        self.swallow, self.swallowed, self.seen = None, 0, []
+        self.lock, self.pairs = threading.Lock(), []
+        self.open()
+
+    def open(self):
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", self.port))
+        self.listener.listen(64)
+        threading.Thread(target=self.serve, args=(self.listener,), daemon=True).start()
+
+    def cut(self):
+        """Nobody is there any more, and those who talk are cut off."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        with self.lock:
+            pairs, self.pairs = self.pairs, []
+        for pair in pairs:
+            self.close(pair)
+
+    @staticmethod
+    def close(pair):
+        for s in pair:
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            s.close()
+
+    def serve(self, listener):
+        while True:
+            try:
+                a, _ = listener.accept()
+                b = socket.create_connection(("127.0.0.1", self.to))
+            except OSError:
+                return
+            with self.lock:
+                self.pairs.append((a, b))
+            state = {"drop": False}
+            threading.Thread(target=self.pump, args=(a, b, state, True), daemon=True).start()
+            threading.Thread(target=self.pump, args=(b, a, state, False), daemon=True).start()
+
+    def pump(self, source, sink, state, request):
+        try:
+            while data := source.recv(65536):
+                if request:
+                    head = data.split(b"\r\n", 1)[0]
+                    self.seen.append(head)
+                    if self.swallow and self.swallow in head:
+                        state["drop"] = True
+                elif state["drop"] and b'"task":' in data:  # the answer that hands out a task
+                    self.swallowed += 1
+                    self.swallow = None
+                    break
+                sink.sendall(data)
+        except OSError:
+            pass
+        self.close((source, sink))
+
+
+def config_by(server, proxy, path):
+    text = server.config().read_text().replace(server.api, f"http://127.0.0.1:{proxy.port}")
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def children(pid):
+    """{pid: state} of the direct children of a process."""
+    found = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found[int(path.parent.name)] = fields[0]
+    return found
