@@ -41,11 +41,8 @@ WHERE id = ?1 AND company = ?2 AND ready = 0;
 -- name: model_drop
 DELETE FROM model WHERE n = ?1;
 
--- name: model_drop_id
-DELETE FROM model WHERE id = ?1;
-
 -- name: model_of_task
-SELECT m.id, m.uri, m.ready, EXISTS (SELECT 1 FROM task_model t JOIN task e ON e.n = t.task
+SELECT m.id, m.uri, m.ready, m.n, EXISTS (SELECT 1 FROM task_model t JOIN task e ON e.n = t.task
        WHERE t.model = m.id AND t.kind = 'input' AND e.id <> ?1)
 FROM model m WHERE m.task = ?1 ORDER BY m.n;
 
@@ -69,3 +66,17 @@ UPDATE model SET company_origin = company, company = '' WHERE id = ?1 AND compan
 -- name: model_make_private
 UPDATE model SET company = company_origin, company_origin = NULL
 WHERE id = ?1 AND company = '' AND company_origin = ?2;
+
+-- name: model_version_add
+INSERT INTO model_version (model, uri, place, replaced, user)
+VALUES (?1, ?2, (SELECT ifnull(max(place), 0) + 1 FROM model_version WHERE model = ?1), ?3, ?4)
+ON CONFLICT (model, uri) DO UPDATE SET place = excluded.place, replaced = excluded.replaced, user = excluded.user;
+
+-- name: model_version_take
+DELETE FROM model_version WHERE model = ?1 AND uri = ?2;
+
+-- name: model_versions
+SELECT uri, replaced, user FROM model_version WHERE model = ?1 ORDER BY place DESC;
+
+-- name: model_versions_drop
+DELETE FROM model_version WHERE model = ?1;

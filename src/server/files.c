@@ -76,7 +76,8 @@ static bool went_with_task (const struct removal *m, const char *path)
 static int remove_one_of_many (struct removal *m, struct db *db, struct text given, struct error *err)
 {
     char *name = json_string (m->arena, given);
-    struct text decoded = name ? http_unescape (m->arena, text_of (name), true) : (struct text){ 0 };
+    bool plus = m->http; /* as the reference reads this list; in a url "+" is a plus */
+    struct text decoded = name ? http_unescape (m->arena, text_of (name), plus) : (struct text){ 0 };
     const char *path = NULL;
     struct error ignored;
     int rc = 0;

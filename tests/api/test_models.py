@@ -1,5 +1,10 @@
-"""Models over the wire: making, editing, publishing with their task, deletion with what points at them."""
+"""Models over the wire: making, editing, publishing with their task, deletion with what points at them, the files they
+had before."""
+import urllib.parse
+
 import pytest
+
+from conftest import wait_for
 
 
 @pytest.fixture
@@ -195,3 +200,122 @@ def test_lists(s):
     assert s.call("models.make_public", ids=[a]) == {"updated": 1}
     assert s.fails("models.update", model=a, name="new name") == (400, 201)
     assert s.call("models.make_private", ids=[a]) == {"updated": 1}
+
+
+# -- files: weights saved five times under five names (a bug report: five files, four of them out of reach) ------------------
+
+
+def upload(s, path, data):
+    """Store bytes on the file server as the SDK does; the address that it then gives to the model."""
+    body = (f'--b\r\nContent-Disposition: form-data; name="/{path}"; filename="f"\r\n\r\n').encode() + data + b"\r\n--b--\r\n"
+    status, _, answer = s.raw("/", body, {"Content-Type": "multipart/form-data; boundary=b", **s.auth()}, base=s.files)
+    assert status == 200, answer
+    return f"{s.files}/{urllib.parse.quote(path, safe='/+')}"
+
+
+def download(s, url):
+    """(status, bytes) of an address on the file server."""
+    status, _, body = s.raw("", None, s.auth(), "GET", base=url)
+    return status, body
+
+
+def versions(s, id):
+    return [(v["uri"], v["current"]) for v in s.call("x_models.versions", model=id)["versions"]]
+
+
+NAMES = ["weights 1.pt", "weights+2.pt", "weights%3.pt", "weights 4.pt", "gewichte ü.pt"]
+
+
+def five(s, edit, **fields):
+    """A model whose weights were saved five times; (its id, the five addresses)."""
+    id = s.call("models.create", name="five times", uri=f"{s.files}/uploading_file", ready=False, **fields)["id"]
+    urls = []
+    for i, name in enumerate(NAMES):
+        urls.append(upload(s, f"versions/{id}/models/{name}", b"weights %d" % i))
+        s.call(f"models.{edit}", model=id, uri=urls[-1])
+    return id, urls
+
+
+@pytest.mark.parametrize("edit", ["edit", "update"])
+def test_replaced_weights_stay_visible(s, edit):
+    id, urls = five(s, edit)
+    assert get(s, id)["uri"] == urls[-1]
+    assert versions(s, id) == [(urls[4], True)] + [(u, False) for u in urls[3::-1]]
+    for i, url in enumerate(urls):
+        assert download(s, url) == (200, b"weights %d" % i)
+    found = s.call("x_models.versions", model=id)["versions"]
+    assert [v["size"] for v in found] == [9] * 5 and "replaced" not in found[0] and "user" not in found[0]
+    who = s.call("users.get_current_user")["user"]["id"]
+    assert all(v["user"] == who and v["replaced"] > get(s, id)["created"] for v in found[1:])
+    s.call(f"models.{edit}", model=id, uri=urls[1])  # back to an earlier one: it is the model's own again
+    assert versions(s, id) == [(urls[1], True), (urls[4], False), (urls[3], False), (urls[2], False), (urls[0], False)]
+    s.call(f"models.{edit}", model=id, uri=urls[1], name="the same again")
+    assert len(versions(s, id)) == 5
+    s.raw("", None, s.auth(), "DELETE", base=urls[0])  # somebody removes a file: it is shown no more
+    assert urls[0] not in dict(versions(s, id)) and len(versions(s, id)) == 4
+    assert s.fails("x_models.versions", model="0" * 32) == (400, 201)
+
+
+def test_versions_elsewhere_and_without_weights(s):
+    id = model(s, uri="s3://bucket/a.pt")
+    s.call("models.edit", model=id, uri="s3://bucket/b.pt")
+    assert s.call("x_models.versions", model=id)["versions"][0] == {"uri": "s3://bucket/b.pt", "current": True}
+    assert versions(s, id) == [("s3://bucket/b.pt", True), ("s3://bucket/a.pt", False)]
+    s.call("models.edit", model=id, uri="s3://bucket/failed_uploading")
+    assert versions(s, id) == [("s3://bucket/b.pt", False), ("s3://bucket/a.pt", False)]
+    t = task(s)
+    old = {"_version": "2.9"}
+    first = s.call("models.update_for_task", **old, task=t, uri="s3://bucket/1")["id"]
+    s.call("models.update_for_task", **old, task=t, uri="s3://bucket/2")
+    assert versions(s, first) == [("s3://bucket/2", True), ("s3://bucket/1", False)]
+
+
+def delete_model(s, id, urls, task, project):
+    assert s.call("models.delete", model=id)["url"] == urls[-1]
+
+
+def delete_models(s, id, urls, task, project):
+    assert s.call("models.delete_many", ids=[id])["succeeded"][0]["url"] == urls[-1]
+
+
+def delete_task(s, id, urls, task, project):
+    told = s.call("tasks.delete", task=task, force=True, return_file_urls=True)["urls"]
+    assert told["model_urls"] == urls[::-1]
+
+
+def reset_task(s, id, urls, task, project):
+    told = s.call("tasks.reset", task=task, return_file_urls=True)["urls"]
+    assert told["model_urls"] == urls[::-1]
+
+
+def delete_project(s, id, urls, task, project):
+    s.call("projects.delete", project=project, delete_contents=True, force=True)
+
+
+def delete_project_with_published_model(s, id, urls, task, project):
+    s.call("models.edit", model=id, ready=True)
+    delete_project(s, id, urls, task, project)
+
+
+@pytest.mark.parametrize("remove", [delete_model, delete_models, delete_task, reset_task, delete_project,
+                                    delete_project_with_published_model], ids=lambda f: f.__name__)
+def test_all_versions_go_with_the_model(s, remove):
+    """Whatever way a model goes, none of its files stays; those of a neighbour do."""
+    project = s.call("projects.create", name=f"going/{remove.__name__}")["id"]
+    maker = task(s, project=project)
+    neighbour, kept = five(s, "edit")
+    id, urls = five(s, "edit", task=maker, project=project)
+    s.call("tasks.add_or_update_model", task=maker, name="out", model=id, type="output")
+    remove(s, id, urls, maker, project)
+    assert s.fails("models.get_by_id", model=id) == (400, 201)
+    wait_for("the files to go", lambda: all(download(s, url)[0] == 404 for url in urls))
+    assert all(download(s, url)[0] == 200 for url in kept) and len(versions(s, neighbour)) == 5
+
+
+def test_files_stay_when_asked(s):
+    id, urls = five(s, "edit")
+    other, gone = five(s, "edit")
+    s.call("models.delete", model=id, delete_external_artifacts=False)
+    s.call("models.delete", model=other)
+    wait_for("the files of the other to go", lambda: all(download(s, url)[0] == 404 for url in gone))
+    assert all(download(s, url)[0] == 200 for url in urls)

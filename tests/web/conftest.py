@@ -122,6 +122,10 @@ class Seed:
              "content_size": 8, "hash": "0" * 64, "timestamp": int(time.time()), "type_data": {"preview": "a,b\n1,2"}},
             {"key": "remote", "type": "custom", "mode": "output", "uri": "s3://bucket/remote.bin", "timestamp": int(time.time())},
             {"key": "evil", "type": "custom", "mode": "output", "uri": "javascript:alert(1)", "timestamp": int(time.time())}])
+        model = call("models.create", name="the weights", uri=f"{self.server.files}/uploading_file", task=task, ready=False)["id"]
+        for n in (10, 20, 30):
+            call("models.edit", model=model, uri=upload(self.server, f"seg/{key}.{task}/models/epoch {n}.pt", b"x" * n))
+        call("tasks.add_or_update_model", task=task, name="the weights", model=model, type="output")
         call("tasks.completed", task=task)
 
     def failed(self):

@@ -130,6 +130,14 @@ const calls: Record<string, (b: Body) => unknown> = {
       created: new Date(T0 - 120_000).toISOString(),
     })),
   }),
+  'x_models.versions': () => ({
+    versions: [50, 40, 30].map((n, i) => ({
+      uri: `http://127.0.0.1:8081/vision/checkpoint-${n}.pt`,
+      current: i === 0,
+      size: 112_000_000,
+      ...(i ? { replaced: new Date(T0 - i * 900_000).toISOString(), user: 'u1' } : {}),
+    })),
+  }),
   'x_events.scalars': (b) => ({
     series: (find(b['task']).last_iteration ? scalars : []).map((s) =>
       b['key'] === 'timestamp' ? { ...s, x: (s.x ?? []).map((v) => T0 - 3_600_000 + v * 80) } : s,

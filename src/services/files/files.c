@@ -51,6 +51,30 @@ int file_path_take (struct arena *a, struct text sent, const char **ret, struct 
     return 0;
 }
 
+static int hex (char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+const char *file_path_of_url (struct arena *a, const char *files_url, const char *url)
+{
+    size_t n = files_url ? strlen (files_url) : 0, k = 0;
+    const char *path = NULL;
+    struct error err = { 0 };
+
+    if (!n || !url || strncmp (url, files_url, n) != 0 || url[n] != '/')
+        return NULL;
+    char *out = arena_alloc (a, strlen (url + n) + 1);
+
+    for (const char *p = url + n; *p && *p != '?' && *p != '#'; p++, k++) {
+        bool code = *p == '%' && hex (p[1]) >= 0 && hex (p[2]) >= 0;
+
+        out[k] = code ? (char)(hex (p[1]) << 4 | hex (p[2])) : *p;
+        p += code ? 2 : 0;
+    }
+    return file_path_take (a, (struct text){ out, k }, &path, &err) < 0 ? NULL : path;
+}
+
 /* -- rows */
 int file_find (struct db *db, struct arena *a, const char *company, const char *path, struct file_row *ret,
                struct error *err)

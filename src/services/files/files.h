@@ -27,6 +27,10 @@ struct file_row {
  * has a control character, an empty part, "." or "..". */
 int file_path_take (struct arena *a, struct text sent, const char **ret, struct error *err) warn_unused;
 
+/* The stored path that a client's url of our file server means ("http://host:8081/a%20b" -> "a b"); NULL: the url is not
+ * below files_url (which may be NULL: none is). */
+const char *file_path_of_url (struct arena *a, const char *files_url, const char *url);
+
 /* 1 found, 0 none, -1. Texts live in the arena. */
 int file_find (struct db *db, struct arena *a, const char *company, const char *path, struct file_row *ret,
                struct error *err) warn_unused;

@@ -43,6 +43,31 @@ static void test_paths (void **state)
     arena_destroy (a);
 }
 
+static const char *of_url (struct arena *a, const char *url)
+{
+    const char *path = file_path_of_url (a, "http://127.0.0.1:8081", url);
+
+    return path ? path : "foreign";
+}
+
+static void test_urls (void **state)
+{
+    struct arena *a = arena_create ();
+
+    (void)state;
+    assert_string_equal (of_url (a, "http://127.0.0.1:8081/a%20b/%C3%BC%2Bc"), "a b/\xc3\xbc+c");
+    assert_string_equal (of_url (a, "http://127.0.0.1:8081/a+b.pt?x=1#y"), "a+b.pt");
+    assert_string_equal (of_url (a, "http://127.0.0.1:8081/100%/%zz"), "100%/%zz");
+    assert_string_equal (of_url (a, "http://127.0.0.1:80811/a"), "foreign");
+    assert_string_equal (of_url (a, "http://127.0.0.1:8081.example.com/a"), "foreign");
+    assert_string_equal (of_url (a, "http://127.0.0.1:8081"), "foreign");
+    assert_string_equal (of_url (a, "http://127.0.0.1:8081/"), "foreign");
+    assert_string_equal (of_url (a, "http://127.0.0.1:8081/a/%2e%2e/b"), "foreign");
+    assert_string_equal (of_url (a, "s3://bucket/a"), "foreign");
+    assert_null (file_path_of_url (a, NULL, "http://127.0.0.1:8081/a"));
+    arena_destroy (a);
+}
+
 static int rows_run (struct db *db, void *arg, struct error *err)
 {
     struct arena *a = arg;
@@ -100,7 +125,8 @@ static void test_rows (void **state)
 
 int main (void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test (test_paths), cmocka_unit_test (test_rows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test (test_paths), cmocka_unit_test (test_urls),
+                                        cmocka_unit_test (test_rows) };
 
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

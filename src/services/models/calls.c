@@ -211,7 +211,8 @@ static int edit_save (struct call *c, struct edit *e, struct text *ret_fields, i
     *ret_updated = 0;
     if (!e->any)
         return 0;
-    if (db_exec (c->db, &sql_model_edit, err, V_INT (e->m.n), V_STR (e->name), V_STR (e->uri),
+    if (model_uri_replaced (c, &e->m, e->uri, err) < 0 ||
+        db_exec (c->db, &sql_model_edit, err, V_INT (e->m.n), V_STR (e->name), V_STR (e->uri),
                  V_STR (e->comment), V_STR (e->framework), V_STR (e->parent), V_STR (e->project),
                  V_STR (e->task), V_TEXT (e->design), V_TEXT (e->labels), V_TEXT (e->metadata),
                  V_TEXT (e->ui_cache), e->has_ready ? V_INT (e->ready) : V_NULL ()) < 0 ||

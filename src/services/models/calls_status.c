@@ -65,7 +65,8 @@ static int change_output (struct call *c, const struct models_update_for_task_in
         fields_str (&fields, "name", in->name);
     if (in->comment)
         fields_str (&fields, "comment", in->comment);
-    if (db_exec (c->db, &sql_model_edit, err, V_INT (m->n), V_STR (in->name), V_STR (in->uri),
+    if (model_uri_replaced (c, m, in->uri, err) < 0 ||
+        db_exec (c->db, &sql_model_edit, err, V_INT (m->n), V_STR (in->name), V_STR (in->uri),
                  V_STR (in->comment), V_NULL (), V_NULL (), V_NULL (), V_STR (in->task), V_NULL (), V_NULL (),
                  V_NULL (), V_NULL (), V_NULL ()) < 0)
         return -1;
@@ -133,25 +134,15 @@ int models_set_ready (struct call *c, const struct models_set_ready_in *in, stru
 
 /* -- delete */
 
-/* Weights on our own file server go too, after the commit. */
-static void delete_file (struct call *c, const struct model *m)
-{
-    const char *files = c->facts ? c->facts->files_url : NULL;
-    if (files && m->uri && !strncmp (m->uri, files, strlen (files)))
-        call_after_commit (c, EFFECT_FILES_DELETE, m->uri, m->company, 0);
-}
-
 int models_delete (struct call *c, const struct models_delete_in *in, struct models_delete_out *out,
                    struct error *err)
 {
     struct model m;
     if (model_read (c, in->model, false, &m, err) < 0 ||
-        model_delete (c, in->model, in->force, NULL, err) < 0)
+        model_delete (c, in->model, in->force, in->delete_external_artifacts, NULL, err) < 0)
         return -1;
     out->deleted = out->has.deleted = true;
     out->url = m.uri;
-    if (in->delete_external_artifacts)
-        delete_file (c, &m);
     return 0;
 }
 
@@ -202,10 +193,9 @@ static int delete_item (struct call *c, const char *id, const void *arg, struct 
 {
     const struct models_delete_many_in *in = arg;
     struct model m;
-    if (model_read (c, id, false, &m, err) < 0 || model_delete (c, id, in->force, NULL, err) < 0)
+    if (model_read (c, id, false, &m, err) < 0 ||
+        model_delete (c, id, in->force, in->delete_external_artifacts, NULL, err) < 0)
         return -1;
-    if (in->delete_external_artifacts)
-        delete_file (c, &m);
     str_puts (item, ",\"deleted\":true");
     fields_str (item, "url", m.uri);
     return 0;

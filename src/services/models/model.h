@@ -28,3 +28,16 @@ int model_insert (struct call *c, const struct model_new *m, struct error *err) 
 int labels_check (struct text labels, struct error *err) warn_unused;
 int model_publish_one (struct call *c, const char *id, bool publish_task, bool force_task,
                        struct text *ret_task, struct error *err) warn_unused;
+
+/* -- versions.c: files a model had before */
+/* Its uri becomes another: the old one joins its versions. Called before the change. */
+int model_uri_replaced (struct call *c, const struct model *m, const char *uri,
+                        struct error *err) warn_unused;
+/* Uris of the versions, without its own. */
+struct model_uris {
+    const char **v;
+    size_t n;
+};
+int model_old_uris (struct call *c, int64_t n, struct model_uris *ret, struct error *err) warn_unused;
+/* The model and its versions leave their tables. */
+int model_drop (struct call *c, int64_t n, struct error *err) warn_unused;

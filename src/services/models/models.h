@@ -22,9 +22,10 @@ struct models_of_task {
 int models_release (struct call *c, const char *task, bool gone, bool keep_drafts, struct models_of_task *ret,
                     struct error *err) warn_unused;
 
-/* Delete one: 400/205 when it is a task's input, 400/206 when its task is published, unless force. Its uri (JSON
- * string) joins urls (a list without brackets), where given. */
-int model_delete (struct call *c, const char *id, bool force, struct str *urls,
+/* Delete one: 400/205 when it is a task's input, 400/206 when its task is published, unless force. The uris of all its
+ * versions (JSON strings) join urls (a list without brackets), where given; `files`: those on our own file server are
+ * deleted after the commit. */
+int model_delete (struct call *c, const char *id, bool force, bool files, struct str *urls,
                   struct error *err) warn_unused;
 
 /* How many published models name this task as their maker. */

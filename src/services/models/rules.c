@@ -1,6 +1,7 @@
 /* rules.c - models in their table: reading, writing, publishing, what becomes of them when their task goes. */
 #include "base/id.h"
 #include "services/events/events.h"
+#include "services/files/files.h"
 #include "services/models/model.h"
 #include "services/projects/projects.h"
 #include "services/tasks/tasks.h"
@@ -139,8 +140,10 @@ static void put_url (struct str *urls, const char *uri)
     json_put_string (urls, uri);
 }
 
-int model_delete (struct call *c, const char *id, bool force, struct str *urls, struct error *err)
+int model_delete (struct call *c, const char *id, bool force, bool files, struct str *urls, struct error *err)
 {
+    const char *ours = c->facts ? c->facts->files_url : NULL;
+    struct model_uris old;
     struct model m;
     struct task_facts t;
     struct error why = { 0 };
@@ -153,15 +156,21 @@ int model_delete (struct call *c, const char *id, bool force, struct str *urls, 
     if (!force && m.task && task_facts (c, m.task, false, &t, &why) == 0 && !strcmp (t.status, "published"))
         return error_set (err, ERR_MODEL_TASK_EXISTS,
                           "the task that made model %s is published: task=%s: use force", id, m.task);
-    if (task_forget_model (c, id, err) < 0 || db_exec (c->db, &sql_model_drop, err, V_INT (m.n)) < 0 ||
-        events_retire (c->db, id, err) < 0)
+    if (model_old_uris (c, m.n, &old, err) < 0 || task_forget_model (c, id, err) < 0 ||
+        model_drop (c, m.n, err) < 0 || events_retire (c->db, id, err) < 0)
         return -1;
-    put_url (urls, m.uri);
+    for (size_t i = 0; i <= old.n; i++) {
+        const char *uri = i ? old.v[i - 1] : m.uri;
+        put_url (urls, uri);
+        if (files && file_path_of_url (c->arena, ours, uri))
+            call_after_commit (c, EFFECT_FILES_DELETE, uri, m.company, 0);
+    }
     return 0;
 }
 
 struct of_task {
     const char *id, *uri;
+    int64_t n;
     bool ready, used;
 };
 
@@ -182,8 +191,8 @@ static int of_task_read (struct call *c, const char *task, struct of_task **ret,
             if (n)
                 memcpy (v, old, n * sizeof *v);
         }
-        v[n++] = (struct of_task){ row_str (&r, 0, c->arena), row_str (&r, 1, c->arena), row_int (&r, 2),
-                                   row_int (&r, 3) };
+        v[n++] = (struct of_task){ row_str (&r, 0, c->arena), row_str (&r, 1, c->arena), row_int (&r, 3),
+                                   row_int (&r, 2), row_int (&r, 4) };
     }
     *ret = v;
     *ret_n = n;
@@ -201,12 +210,16 @@ int models_release (struct call *c, const char *task, bool gone, bool keep_draft
         return -1;
     for (size_t i = 0; i < n; i++) {
         if (!v[i].ready && !v[i].used && !keep_drafts) {
-            if (db_exec (c->db, &sql_model_drop_id, err, V_STR (v[i].id)) < 0 ||
+            struct model_uris old;
+            if (model_old_uris (c, v[i].n, &old, err) < 0 || model_drop (c, v[i].n, err) < 0 ||
                 events_retire (c->db, v[i].id, err) < 0)
                 return -1;
-            if (v[i].uri && *v[i].uri) {
+            for (size_t k = 0; k <= old.n; k++) {
+                const char *uri = k ? old.v[k - 1] : v[i].uri;
+                if (!uri || !*uri)
+                    continue;
                 json_put_comma (&ret->urls);
-                json_put_string (&ret->urls, v[i].uri);
+                json_put_string (&ret->urls, uri);
             }
             ret->deleted++;
             continue;

@@ -113,7 +113,7 @@ static int delete_task (struct call *c, const char *id, void *arg, struct error 
 static int delete_model (struct call *c, const char *id, void *arg, struct error *err)
 {
     struct urls *u = arg;
-    return model_delete (c, id, true, &u->models, err);
+    return model_delete (c, id, true, !u->keep_files, &u->models, err);
 }
 
 static int delete_contents (struct call *c, const char *id, bool keep_files, struct projects_delete_out *out,

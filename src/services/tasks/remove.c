@@ -1,6 +1,7 @@
 /* remove.c - reset, delete, archive: what goes with a task and what is told to those who point at it. Events are
  * retired in one statement; their rows go later, in slices. */
 #include "services/events/events.h"
+#include "services/files/files.h"
 #include "services/models/models.h"
 #include "services/queues/queues.h"
 #include "services/tasks/task.h"
@@ -36,12 +37,12 @@ static struct text urls_of (struct call *c, struct text execution, const struct 
  */
 static void delete_listed (struct call *c, const struct task_facts *t, struct text list)
 {
-    size_t n = c->facts && c->facts->files_url ? strlen (c->facts->files_url) : 0;
+    const char *ours = c->facts ? c->facts->files_url : NULL;
     struct json_iter it = json_iter (list);
     while (json_next (&it)) {
         const char *url = json_string (c->arena, it.value);
         bool web = url && (!strncmp (url, "http://", 7) || !strncmp (url, "https://", 8));
-        if (web && ((n && !strncmp (url, c->facts->files_url, n)) || strstr (url, t->id)))
+        if (web && (file_path_of_url (c->arena, ours, url) || strstr (url, t->id)))
             call_after_commit (c, EFFECT_FILES_DELETE, url, t->company, 0);
     }
 }

@@ -1,4 +1,5 @@
-// Plots, images and artifacts: drawn or downloadable through our own origin; addresses that could harm are only text.
+// Plots, images and artifacts: drawn or downloadable through our own origin; addresses that could harm are only text;
+// weights that a model had before can still be had.
 export default async (t) => {
   const page = await t.open();
   await page.goto(t.task("good", "plots"));
@@ -46,4 +47,28 @@ export default async (t) => {
     0,
     "links that run script",
   );
+
+  await page.getByRole("button", { name: "the weights" }).click();
+  const earlier = page.getByRole("table", { name: "Earlier files" });
+  await earlier.waitFor();
+  t.equal(
+    (await earlier.getByRole("row").allInnerTexts()).map((r) =>
+      r.split("\t").slice(0, 2),
+    ),
+    [
+      ["epoch 20.pt", "20 B"],
+      ["epoch 10.pt", "10 B"],
+    ],
+    "earlier files of the model",
+  );
+  for (const [name, size] of [
+    ["the weights", 30],
+    ["epoch 10.pt", 10],
+  ]) {
+    const file = page.waitForEvent("download");
+    await page.getByRole("link", { name: `Download ${name}` }).click();
+    const chunks = [];
+    for await (const c of await (await file).createReadStream()) chunks.push(c);
+    t.equal(Buffer.concat(chunks).length, size, `bytes of ${name}`);
+  }
 };

@@ -23,3 +23,20 @@ export function useModels(t: Task) {
     },
   });
 }
+
+/** Files the model had before another took the place of its uri, the last replaced first. */
+export function useVersions(model: string | null) {
+  return useQuery({
+    queryKey: ['x_models.versions', model],
+    enabled: model !== null,
+    staleTime: 30_000,
+    queryFn: ({ signal }) =>
+      call('x_models.versions', { model: model ?? '' }, { signal }).then(
+        (d) => d.versions.filter((v) => !v.current),
+        (e: unknown) => {
+          if (e instanceof ApiError && e.code === 404) return []; // a server without them
+          throw e;
+        },
+      ),
+  });
+}

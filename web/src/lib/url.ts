@@ -41,5 +41,19 @@ export function repositoryHref(repo: string | null | undefined): string | null {
   return href?.startsWith('http') ? href.replace(/\.git$/, '') : null;
 }
 
+/** The last part of an address, decoded where it can be. */
+export function fileName(uri: string): string {
+  const last =
+    uri
+      .replace(/[?#].*$/, '')
+      .split('/')
+      .pop() || uri;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
 /** Joins path parts, each encoded once. */
 export const path = (...parts: string[]): string => `/${parts.map((p) => (p === '*' ? '*' : encodeURIComponent(p))).join('/')}`;

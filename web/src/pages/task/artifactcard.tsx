@@ -15,22 +15,22 @@ export function kindIcon(i: Item): ReactNode {
   if (/pandas|csv|table|numpy/i.test(i.kind)) return <IconTable {...p} />;
   return <IconFileText {...p} />;
 }
-export function Download({ item }: { item: Item }) {
-  if (!item.href) return null;
-  const own = item.href.startsWith('/');
+export function DownloadLink({ href, name, title }: { href: string; name: string; title: string }) {
+  const own = href.startsWith('/');
   return (
     <a
       className="dlb"
-      href={item.href}
+      href={href}
       {...(own ? { download: '' } : { target: '_blank' })}
       rel="noopener noreferrer"
-      aria-label={`Download ${item.key}`}
-      title={item.uri}
+      aria-label={`Download ${name}`}
+      title={title}
     >
       <IconDownload size={15} stroke={1.6} />
     </a>
   );
 }
+export const Download = ({ item: i }: { item: Item }) => i.href && <DownloadLink href={i.href} name={i.key} title={i.uri} />;
 const NONE = new Map<string, Model>();
 
 export function ArtifactCard({ t }: { t: Task }) {

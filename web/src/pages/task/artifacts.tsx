@@ -1,12 +1,13 @@
 // Artifacts and models: what came out and what went in, with size, digest, preview and a download where the file can be reached.
 import { useEffect, useRef, useState } from 'react';
-import { useModels } from '../../api/models';
+import { useModels, useVersions } from '../../api/models';
 import type { Model, Task } from '../../api/types';
 import { Ago, Copyable } from '../../components/bits';
 import { Empty, Failed } from '../../components/states';
 import { artifactItems, type Item } from '../../lib/artifacts';
-import { formatBytes } from '../../lib/format';
-import { Download, kindIcon } from './artifactcard';
+import { formatBytes, parseTime } from '../../lib/format';
+import { fileName, safeHref } from '../../lib/url';
+import { Download, DownloadLink, kindIcon } from './artifactcard';
 import './summary.css';
 import './artifacts.css';
 
@@ -16,6 +17,35 @@ const GROUPS: Array<[Item['group'], string]> = [
   ['artifact', 'Artifacts'],
 ];
 const NONE = new Map<string, Model>();
+
+/** Weights saved under other names before: still there, and each can be had. */
+function Versions({ model }: { model: string }) {
+  const found = useVersions(model);
+  if (found.error) return <Failed what="Earlier files could not be loaded" error={found.error} retry={() => void found.refetch()} />;
+  if (!found.data?.length) return null;
+  return (
+    <table className="att avers">
+      <caption>Earlier files</caption>
+      <tbody>
+        {found.data.map((v) => {
+          const href = safeHref(v.uri);
+          return (
+            <tr key={v.uri}>
+              <th scope="row" className="mono" title={v.uri}>
+                {fileName(v.uri)}
+              </th>
+              <td className="num">{formatBytes(v.size)}</td>
+              <td className="mut num ag">
+                <Ago t={parseTime(v.replaced)} />
+              </td>
+              <td className="dl">{href && <DownloadLink href={href} name={fileName(v.uri)} title={v.uri} />}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
 
 function Details({ item: i }: { item: Item }) {
   const image = i.href && /\.(png|jpe?g|gif|webp)(\?|$)/i.test(i.href);
@@ -50,6 +80,7 @@ function Details({ item: i }: { item: Item }) {
           )}
         </tbody>
       </table>
+      {i.modelId && <Versions model={i.modelId} />}
       {image && <img src={i.href ?? ''} alt={i.key} loading="lazy" referrerPolicy="no-referrer" />}
       {i.preview && (
         <pre className="code" tabIndex={0}>
