@@ -112,6 +112,18 @@ static void test_clock (void **state)
     str_reset (&s);
     clock_format (&s, INT64_C (1795976635000));
     assert_string_equal (s.p, "2026-11-29T18:23:55+00:00");
+    str_reset (&s);
+    clock_format_us (&s, INT64_C (1767323045000007));
+    assert_string_equal (s.p, "2026-01-02T03:04:05.000007+00:00");
+    str_reset (&s);
+    clock_format_us (&s, -1);
+    assert_string_equal (s.p, "1969-12-31T23:59:59.999999+00:00");
+    str_reset (&s);
+    clock_format (&s, INT64_C (-62135596800000));
+    assert_string_equal (s.p, "0001-01-01T00:00:00+00:00");
+    str_reset (&s);
+    clock_format (&s, INT64_C (253402300800000));
+    assert_string_equal (s.p, "10000-01-01T00:00:00+00:00");
 }
 
 static void test_error (void **state)

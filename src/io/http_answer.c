@@ -172,12 +172,22 @@ void http_answer_build (struct http_request *r, const struct http_answer *a)
     out->status = a->status;
     out->close = a->close || !r->keep_alive || r->conn->server->draining ||
                  (!r->whole && (r->chunked || r->content_length > 0));
-    str_addf (&s, "HTTP/1.1 %d %s\r\nServer: stoker\r\n", a->status, http_reason (a->status));
+    str_puts (&s, "HTTP/1.1 ");
+    str_add_int (&s, a->status);
+    str_putc (&s, ' ');
+    str_puts (&s, http_reason (a->status));
+    str_puts (&s, "\r\nServer: stoker\r\n");
     add_date (&s);
-    if (a->type)
-        str_addf (&s, "Content-Type: %s\r\n", a->type);
-    if (!bodiless)
-        str_addf (&s, "Content-Length: %lld\r\n", (long long)length);
+    if (a->type) {
+        str_puts (&s, "Content-Type: ");
+        str_puts (&s, a->type);
+        str_puts (&s, "\r\n");
+    }
+    if (!bodiless) {
+        str_puts (&s, "Content-Length: ");
+        str_add_int (&s, length);
+        str_puts (&s, "\r\n");
+    }
     str_add (&s, a->headers.p, a->headers.n);
     str_puts (&s, out->close ? "Connection: close\r\n\r\n" : "Connection: keep-alive\r\n\r\n");
     out->head = str_text (&s);

@@ -94,9 +94,27 @@ static int scan_step (struct http_parse *p, char c)
     return 0;
 }
 
+/* Bytes of a header line from the start on that scan_step would only pass over. */
+static size_t plain_run (struct text in)
+{
+    size_t n = 0;
+
+    while (n < in.n && (unsigned char)in.p[n] > '\r')
+        n++;
+    return n;
+}
+
 static int scan_head (struct http_parse *p, struct text in)
 {
     for (size_t i = 0; i < in.n && p->scan != SCAN_OFF; i++) {
+        if (p->scan == SCAN_LINE) {
+            size_t room = p->limits->head_bytes - p->head_n, left = in.n - i;
+            size_t n = plain_run ((struct text){ in.p + i, left < room ? left : room });
+
+            p->head_n += (uint32_t)n;
+            if ((i += n) == in.n)
+                break;
+        }
         if (++p->head_n > p->limits->head_bytes)
             return http_parse_refuse (p, p->scan < SCAN_START ? 414 : 431, "the request head is too large");
         if (scan_step (p, in.p[i]) < 0)

@@ -13,10 +13,14 @@ static const char cookie_name[] = "clearml_token_basic";
 
 const char *session_header (struct http_request *r, const char *name)
 {
-    struct text v = http_header (r, arena_printf (r->arena, "x-clearml-%s", name));
+    static const char *const before[] = { "x-clearml-", "x-trains-" };
+    struct text v = { 0 };
+    char whole[64];
 
-    if (!v.p)
-        v = http_header (r, arena_printf (r->arena, "x-trains-%s", name));
+    for (size_t i = 0; i < sizeof (before) / sizeof (*before) && !v.p; i++) {
+        stpcpy (stpcpy (whole, before[i]), name);
+        v = http_header (r, whole);
+    }
     return arena_text (r->arena, v);
 }
 

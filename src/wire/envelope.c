@@ -39,8 +39,11 @@ void wire_envelope (struct str *s, const struct wire_meta *m, struct text data)
     } else {
         str_puts (s, "null");
     }
-    str_addf (s, "},\"result_code\":%d,\"result_subcode\":%d,\"result_msg\":",
-              m->code ? WIRE_STATUS (m->code) : 200, WIRE_SUBCODE (m->code));
+    str_puts (s, "},\"result_code\":");
+    str_add_int (s, m->code ? WIRE_STATUS (m->code) : 200);
+    str_puts (s, ",\"result_subcode\":");
+    str_add_int (s, WIRE_SUBCODE (m->code));
+    str_puts (s, ",\"result_msg\":");
     json_put_string (s, m->code ? (m->message ? m->message : "") : "OK");
     str_puts (s, ",\"error_stack\":null,\"error_data\":{}},\"data\":");
     str_add_text (s, data.p && data.n ? data : TEXT ("{}"));

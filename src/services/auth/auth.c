@@ -4,9 +4,11 @@
  * the request's arena, so that a key may be removed while its request runs on.
  */
 #include "services/auth/auth.h"
+
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/json.h"
+#include "services/auth/known.h"
 #include "sql/sql.h"
 #include "store/store.h"
 
@@ -32,6 +34,7 @@ struct session {
 struct auth {
     pthread_rwlock_t lock;
     struct volatile_store *volatiles;
+    struct known *tokens;
     struct key *keys[BUCKETS];
     struct session *sessions[BUCKETS]; /* revoked */
 };
@@ -66,6 +69,7 @@ struct auth *auth_create (struct volatile_store *volatiles)
         abort ();
     pthread_rwlock_init (&a->lock, NULL);
     a->volatiles = volatiles;
+    a->tokens = known_create ();
     return a;
 }
 
@@ -83,6 +87,7 @@ void auth_destroy (struct auth *a)
             free (s);
         }
     }
+    known_destroy (a->tokens);
     pthread_rwlock_destroy (&a->lock);
     free (a);
 }
@@ -278,13 +283,27 @@ static int check_basic (struct auth *a, struct arena *arena, const struct auth_r
     return 0;
 }
 
+/* Whom a token names that is ours and not over. */
+static int read_token (struct auth *a, struct arena *arena, const struct server_facts *facts,
+                       struct text token, struct identity *ret, struct error *err)
+{
+    int64_t now = clock_now ();
+
+    if (known_find (a->tokens, arena, token, ret) && (!ret->expires || ret->expires > now / 1000))
+        return 0;
+    if (auth_token_read (arena, facts, token, now, ret, err) < 0)
+        return -1;
+    known_add (a->tokens, token, ret);
+    return 0;
+}
+
 static int check_token (struct auth *a, struct arena *arena, const struct server_facts *facts,
                         const char *token, struct identity *ret, struct error *err)
 {
     struct identity who;
     bool revoked;
 
-    if (auth_token_read (arena, facts, text_of (token), clock_now (), &who, err) < 0)
+    if (read_token (a, arena, facts, text_of (token), &who, err) < 0)
         return -1;
     pthread_rwlock_rdlock (&a->lock);
     revoked = session_revoked (a, who.session) || (who.key && !*key_place (a, who.key));

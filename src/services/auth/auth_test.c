@@ -289,6 +289,43 @@ static void forged (void **state)
     assert_non_null (strstr (err.text, "expired"));
 }
 
+/* A token that was seen before: the same answer, no other token in its name, and none after its end. */
+static void remembered (void **state)
+{
+    struct identity first, who, me = admin ();
+    char *token;
+
+    (void)state;
+    me.page = true;
+    me.key = NULL;
+    me.session = "0123456789abcdef0123456789abcdef";
+    token = auth_token (arena, &facts, &me, clock_now (), 60);
+    assert_int_equal (check (bearer (token), NULL, &first), 0);
+    assert_int_equal (check (bearer (token), NULL, &who), 0);
+    assert_string_equal (who.company, first.company);
+    assert_string_equal (who.company_name, first.company_name);
+    assert_string_equal (who.user, first.user);
+    assert_string_equal (who.user_name, first.user_name);
+    assert_string_equal (who.role, first.role);
+    assert_string_equal (who.session, me.session);
+    assert_null (who.key);
+    assert_true (who.page && !who.cookie);
+    assert_int_equal (who.expires, first.expires);
+    assert_int_equal (check (NULL, token, &who), 0);
+    assert_true (who.cookie);
+    for (size_t i = 0; i < strlen (token) - 1; i += 5) {
+        char kept = token[i];
+        token[i] = kept == 'A' ? 'B' : 'A';
+        assert_int_equal (check (bearer (token), NULL, &who), -1);
+        token[i] = kept;
+    }
+    assert_int_equal (check (bearer (token), NULL, &who), 0);
+    clock_turn (61000);
+    assert_int_equal (check (bearer (token), NULL, &who), -1);
+    assert_non_null (strstr (err.text, "expired"));
+    clock_turn (-61000);
+}
+
 static void log_out (void **state)
 {
     struct identity who, other, me = admin ();
@@ -412,8 +449,9 @@ int main (void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test (first_start), cmocka_unit_test (headers),
                                         cmocka_unit_test (tokens),      cmocka_unit_test (forged),
-                                        cmocka_unit_test (log_out),     cmocka_unit_test (keys),
-                                        cmocka_unit_test (codes),       cmocka_unit_test (roles) };
+                                        cmocka_unit_test (remembered),  cmocka_unit_test (log_out),
+                                        cmocka_unit_test (keys),        cmocka_unit_test (codes),
+                                        cmocka_unit_test (roles) };
 
     return cmocka_run_group_tests (tests, set_up, tear_down);
 }
