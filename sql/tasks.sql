@@ -151,6 +151,9 @@ DELETE FROM task_stage WHERE task = ?1;
 -- name: task_orphan_children
 UPDATE task SET parent = '__DELETED__' || ?1 WHERE parent = ?1;
 
+-- name: task_free_children
+UPDATE task SET parent = NULL, last_change = ?2, last_changed_by = ?3 WHERE parent = ?1;
+
 -- name: task_published_children
 SELECT count(*) FROM task WHERE parent = ?1 AND status = 'published';
 

@@ -113,6 +113,10 @@ def test_metadata_keys_and_values_of_projects(s):
     assert s.call("projects.get_model_metadata_values", key="both", projects=[parent]) == {"total": 2,
                                                                                           "values": ["1", "2"]}
     assert s.call("projects.get_model_metadata_values", key="both", projects=[project])["values"] == ["2"]
+    shared = model(s, project=project, metadata=meta(both="3"))
+    s.call("models.make_public", ids=[shared])
+    values = lambda **f: s.call("projects.get_model_metadata_values", key="both", projects=[project], **f)["values"]
+    assert values() == values(allow_public=True) == ["2", "3"] and values(allow_public=False) == ["2"]
 
 
 def test_publish(s):
@@ -132,6 +136,13 @@ def test_publish(s):
     out = s.call("models.publish_many", ids=[other, "0" * 32])
     assert out["succeeded"] == [{"id": other, "updated": True, "published_task": None}]
     assert out["failed"][0]["error"]["codes"] == [400, 201]
+    for name in ("publish_tasks", "publish_task"):  # either name: the task stays as it is
+        stays = task(s)
+        s.call("tasks.started", task=stays)
+        s.call("tasks.stopped", task=stays)
+        other = model(s, task=stays, ready=False)
+        assert s.call("models.publish_many", ids=[other], **{name: False})["succeeded"][0]["published_task"] is None
+        assert get(s, other)["ready"] is True and s.call("tasks.get_by_id", task=stays)["task"]["status"] == "stopped"
     stopped = task(s)
     draft = model(s, task=stopped, ready=False)
     s.call("tasks.add_or_update_model", task=stopped, name="m", model=draft, type="output")

@@ -170,7 +170,26 @@ def test_delete(s):
     out = s.call("projects.delete", project=top, force=True, delete_contents=True)
     assert (out["deleted"], out["deleted_tasks"], out["deleted_models"]) == (1, 1, 1)
     assert out["urls"] == {"model_urls": ["file:///m"], "artifact_urls": ["file:///k"], "event_urls": []}
-    assert s.call("tasks.get_by_id", task=kept)["task"]["parent"] == "__DELETED__" + a
+    assert "parent" not in s.call("tasks.get_by_id", task=kept)["task"]
+
+
+def test_delete_with_models_here_and_elsewhere(s):
+    here, there = project(s, "models go/here"), project(s, "models go/there")
+    maker, user = task(s, project=here), task(s, project=there)
+    made = lambda uri, project, **f: s.call("models.create", name="a model", uri=uri, project=project, task=maker, **f)["id"]
+    draft, ready = made("file:///draft", here, ready=False), made("file:///ready", here)
+    far_draft, far_ready = made("file:///far draft", there, ready=False), made("file:///far ready", there)
+    s.call("tasks.edit", task=user, models={"input": [{"name": "in", "model": ready}, {"name": "far", "model": far_draft}]})
+    out = s.call("projects.delete", project=here, force=True, delete_contents=True)
+    assert (out["deleted"], out["deleted_tasks"], out["deleted_models"]) == (1, 1, 2)
+    assert sorted(out["urls"].pop("model_urls")) == ["file:///draft", "file:///ready"]
+    assert out["urls"] == {"artifact_urls": [], "event_urls": []}
+    for gone in (draft, ready):
+        assert s.fails("models.get_by_id", model=gone) == (400, 201)
+    for kept in (far_draft, far_ready):
+        assert "task" not in s.call("models.get_by_id", model=kept)["model"]
+    inputs = s.call("tasks.get_by_id", task=user)["task"]["models"]["input"]
+    assert [i["model"] for i in inputs] == ["__DELETED__" + ready, far_draft]
 
 
 def test_datasets_and_pipelines_block_deletion(s):
@@ -213,6 +232,12 @@ def test_sums(s):
     assert s.call("projects.get_task_parents", projects=[top])["parents"] == [
         {"id": a, "name": "a task", "project": {"id": top, "name": "sums"}}]
     assert s.call("projects.get_task_parents", projects=[top], tasks_state="archived")["parents"] == []
+    other = task(s, project=top)
+    s.call("tasks.archive", tasks=[task(s, project=top, parent=other)])
+    parents = lambda **f: {p["id"] for p in s.call("projects.get_task_parents", projects=[top], **f)["parents"]}
+    assert parents() == parents(tasks_state=None) == {a, other}
+    assert parents(tasks_state="active") == {a} and parents(tasks_state="archived") == {other}
+    assert s.fails("projects.get_task_parents", tasks_state="none") == (400, 12)
     users = s.call("projects.get_user_names", projects=[top])["users"]
     assert len(users) == 1 and users[0]["name"]
     assert s.call("projects.get_unique_metric_variants", project=top)["metrics"] == []

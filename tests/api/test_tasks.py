@@ -500,23 +500,45 @@ def test_unknown_tasks(s):
     assert s.call("tasks.ping", task="0" * 32) == {}
 
 
+def upload(s, path):
+    """The address of a small uploaded file."""
+    body = (f'--b\r\nContent-Disposition: form-data; name="/{path}"; filename="f"\r\n\r\n'
+            f"content of {path}\r\n--b--\r\n").encode()
+    headers = {"Content-Type": "multipart/form-data; boundary=b", **s.auth()}
+    assert s.raw("/", body, headers, base=s.files)[0] == 200
+    return f"{s.files}/{urllib.parse.quote(path)}"
+
+
+def uploaded(s, url):
+    return s.raw("", None, s.auth(), "GET", base=url)[0]
+
+
+def test_uploaded_files_go_with_the_project(server):
+    """Weights of drafts and of published models, of its tasks and of none; not those of a model elsewhere."""
+    s = server
+    for keep in (True, False):
+        here, there = (s.call("projects.create", name=f"files {keep}/{n}")["id"] for n in ("here", "there"))
+        task = make(s, project=here)
+        model = lambda name, project, **f: s.call("models.create", name=name, project=project, uri=upload(
+            s, f"{keep}/{name}.bin"), **f)["id"]
+        ids = [model("draft", here, task=task, ready=False), model("ready", here, task=task), model("alone", here)]
+        elsewhere = model("elsewhere", there, task=task, ready=False)
+        urls = [s.call("models.get_by_id", model=m)["model"]["uri"] for m in ids]
+        kept = s.call("models.get_by_id", model=elsewhere)["model"]["uri"]
+        s.call("projects.delete", project=here, force=True, delete_contents=True, delete_external_artifacts=not keep)
+        if not keep:
+            wait_for("the files to go", lambda: [uploaded(s, u) for u in urls] == [404] * 3)
+    assert uploaded(s, kept) == 200
+    assert [uploaded(s, u.replace("/False/", "/True/")) for u in urls] == [200] * 3
+
+
 def test_uploaded_files_go_with_the_task(server):
     """Three uploaded files, archive, delete: the answer lists three, none is left."""
     task = make(server)
-    urls = []
-    for i in range(3):
-        path = f"proj one/a task.{task}/artifacts/k{i}/file {i}.bin"
-        body = (f'--b\r\nContent-Disposition: form-data; name="/{path}"; filename="f"\r\n\r\n'
-                f"content {i}\r\n--b--\r\n").encode()
-        status, _, _ = server.raw("/", body, {"Content-Type": "multipart/form-data; boundary=b", **server.auth()},
-                                  base=server.files)
-        assert status == 200
-        urls.append(f"{server.files}/{urllib.parse.quote(path)}")
+    urls = [upload(server, f"proj one/a task.{task}/artifacts/k{i}/file {i}.bin") for i in range(3)]
     server.call("tasks.add_or_update_artifacts", task=task, artifacts=[
         {"key": f"k{i}", "type": "custom", "uri": url} for i, url in enumerate(urls)])
-    for url in urls:
-        assert server.raw("", None, server.auth(), "GET", base=url)[0] == 200
+    assert [uploaded(server, url) for url in urls] == [200] * 3
     server.call("tasks.archive", tasks=[task])
     assert server.call("tasks.delete", task=task, return_file_urls=True)["urls"]["artifact_urls"] == urls
-    wait_for("the files to go", lambda: all(
-        server.raw("", None, server.auth(), "GET", base=url)[0] == 404 for url in urls))
+    wait_for("the files to go", lambda: [uploaded(server, url) for url in urls] == [404] * 3)

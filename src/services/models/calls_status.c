@@ -151,8 +151,8 @@ static int publish_item (struct call *c, const char *id, const void *arg, struct
 {
     const struct models_publish_many_in *in = arg;
     struct text task;
-    if (model_publish_one (c, id, !in->has.publish_tasks || in->publish_tasks, in->force_publish_task, &task,
-                           err) < 0)
+    if (model_publish_one (c, id, in->publish_tasks && in->publish_task, in->force_publish_task, &task, err) <
+        0)
         return -1;
     str_puts (item, ",\"updated\":true");
     fields_json (item, "published_task", task);

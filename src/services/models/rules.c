@@ -140,9 +140,20 @@ static void put_url (struct str *urls, const char *uri)
     json_put_string (urls, uri);
 }
 
+/* A file on our own file server, or under a path that carries the id of the model's task (a server may have several
+ * addresses). */
+static bool is_our_file (struct call *c, const struct model *m, const char *uri)
+{
+    const char *task = m->task;
+    bool web = uri && (!strncmp (uri, "http://", 7) || !strncmp (uri, "https://", 8));
+    if (task && !strncmp (task, "__DELETED__", 11))
+        task += 11;
+    return file_path_of_url (c->arena, c->facts ? c->facts->files_url : NULL, uri) ||
+           (web && task && *task && strstr (uri, task));
+}
+
 int model_delete (struct call *c, const char *id, bool force, bool files, struct str *urls, struct error *err)
 {
-    const char *ours = c->facts ? c->facts->files_url : NULL;
     struct model_uris old;
     struct model m;
     struct task_facts t;
@@ -162,7 +173,7 @@ int model_delete (struct call *c, const char *id, bool force, bool files, struct
     for (size_t i = 0; i <= old.n; i++) {
         const char *uri = i ? old.v[i - 1] : m.uri;
         put_url (urls, uri);
-        if (files && file_path_of_url (c->arena, ours, uri))
+        if (files && is_our_file (c, &m, uri))
             call_after_commit (c, EFFECT_FILES_DELETE, uri, m.company, 0);
     }
     return 0;

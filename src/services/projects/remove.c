@@ -107,7 +107,7 @@ struct urls {
 static int delete_task (struct call *c, const char *id, void *arg, struct error *err)
 {
     struct urls *u = arg;
-    return task_delete_with_project (c, id, u->keep_files, &u->models, &u->artifacts, err);
+    return task_delete_with_project (c, id, u->keep_files, &u->artifacts, err);
 }
 
 static int delete_model (struct call *c, const char *id, void *arg, struct error *err)
@@ -120,8 +120,9 @@ static int delete_contents (struct call *c, const char *id, bool keep_files, str
                             struct error *err)
 {
     struct urls u = { keep_files, { .arena = c->arena }, { .arena = c->arena } };
-    if (each_id (c, &sql_project_tasks_of, id, delete_task, &u, &out->deleted_tasks, err) < 0 ||
-        each_id (c, &sql_project_models_of, id, delete_model, &u, &out->deleted_models, err) < 0)
+    /* models first: those that lie elsewhere are not their task's to take along */
+    if (each_id (c, &sql_project_models_of, id, delete_model, &u, &out->deleted_models, err) < 0 ||
+        each_id (c, &sql_project_tasks_of, id, delete_task, &u, &out->deleted_tasks, err) < 0)
         return -1;
     struct str s = { .arena = c->arena };
     str_addf (&s, "{\"model_urls\":[%s],\"artifact_urls\":[%s],\"event_urls\":[]}",

@@ -201,12 +201,14 @@ int projects_get_hyperparam_values (struct call *c, const struct projects_get_hy
 }
 
 /* -- metadata of models */
-static int metadata_query (struct call *c, struct text body, const char *select, const char *where,
-                           const struct value *v, size_t n, int64_t page, int64_t size, struct tag_list *ret,
-                           struct error *err)
+static int metadata_query (struct call *c, struct text body, unsigned flags, const char *select,
+                           const char *where, const struct value *v, size_t n, int64_t page, int64_t size,
+                           struct tag_list *ret, struct error *err)
 {
     struct query_source src = call_source (c);
-    struct query_options o = { .flags = QUERY_SHOW_HIDDEN, .where = where, .values = v, .values_n = n };
+    struct query_options o = {
+        .flags = flags | QUERY_SHOW_HIDDEN, .where = where, .values = v, .values_n = n
+    };
     struct query_where w;
     cleanup_rows struct rows r = { 0 };
     struct page_range range = { 0 };
@@ -241,7 +243,8 @@ int projects_get_model_metadata_keys (struct call *c, const struct projects_get_
         fields_json (&ask, "project", TEXT ("[null]"));
     }
     str_putc (&ask, '}');
-    if (metadata_query (c, str_text (&ask), "j.key", NULL, NULL, 0, in->page, in->page_size, &keys, err) < 0)
+    if (metadata_query (c, str_text (&ask), 0, "j.key", NULL, NULL, 0, in->page, in->page_size, &keys, err) <
+        0)
         return -1;
     PUT_LIST (out->keys, keys);
     out->total = (int64_t)keys.n;
@@ -257,8 +260,9 @@ int projects_get_model_metadata_values (struct call *c,
     struct value v = V_STR (in->key);
     struct text body =
         project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
-    if (metadata_query (c, body, "json_extract(j.value, '$.value')", "j.key = ?1", &v, 1, in->page,
-                        in->page_size, &values, err) < 0)
+    if (metadata_query (c, body, in->has.allow_public && !in->allow_public ? QUERY_OWN : 0,
+                        "json_extract(j.value, '$.value')", "j.key = ?1", &v, 1, in->page, in->page_size,
+                        &values, err) < 0)
         return -1;
     PUT_LIST (out->values, values);
     out->total = (int64_t)values.n;
@@ -271,14 +275,12 @@ int projects_get_task_parents (struct call *c, const struct projects_get_task_pa
                                struct projects_get_task_parents_out *out, struct error *err)
 {
     struct query_source src = call_source (c);
-    bool archived = in->tasks_state && !strcmp (in->tasks_state, "archived"),
-         active = in->tasks_state && !strcmp (in->tasks_state, "active");
-    struct value v[2] = { V_INT (archived ? 1 : 0), V_STR (in->task_name) };
+    struct value v[2] = { in->tasks_state ? V_INT (!strcmp (in->tasks_state, "archived")) : V_NULL (),
+                          V_STR (in->task_name) };
     struct query_options o = {
         .flags = QUERY_OWN | QUERY_SHOW_HIDDEN,
-        .where = archived || active
-                     ? "e.archived = ?1 AND e.parent IS NOT NULL AND (?2 IS NULL OR pattern_find(?2, q.name))"
-                     : "?1 IS NOT NULL AND e.parent IS NOT NULL AND (?2 IS NULL OR pattern_find(?2, q.name))",
+        .where = "(?1 IS NULL OR e.archived = ?1) AND e.parent IS NOT NULL AND (?2 IS NULL OR "
+                 "pattern_find(?2, q.name))",
         .values = v,
         .values_n = 2,
     };

@@ -184,9 +184,11 @@ int task_delete_one (struct call *c, const char *id, const struct task_delete *h
         return -1;
     if (how->steps && !strcmp (t.type, "controller") && delete_steps (c, &t, how, err) < 0)
         return -1;
-    int64_t children = db_exec (c->db, &sql_task_orphan_children, err, V_STR (t.id));
+    int64_t children = how->forgotten ? db_exec (c->db, &sql_task_free_children, err, V_STR (t.id),
+                                                 V_INT (c->now), V_STR (c->who.user))
+                                      : db_exec (c->db, &sql_task_orphan_children, err, V_STR (t.id));
     if (children < 0 || queue_remove_everywhere (c, t.id, NULL, err) < 0 ||
-        models_release (c, t.id, true, how->keep_models, &models, err) < 0 ||
+        models_release (c, t.id, !how->forgotten, how->keep_models, &models, err) < 0 ||
         (!how->keep_files && delete_files (c, &t, d.execution, &models, err) < 0) ||
         drop_rows (c, t.n, err) < 0 || events_retire (c->db, t.id, err) < 0)
         return -1;
@@ -257,14 +259,15 @@ static void join (struct str *to, struct text list)
     }
 }
 
-int task_delete_with_project (struct call *c, const char *id, bool keep_files, struct str *models,
-                              struct str *artifacts, struct error *err)
+int task_delete_with_project (struct call *c, const char *id, bool keep_files, struct str *artifacts,
+                              struct error *err)
 {
     struct task_removed r;
-    struct task_delete how = { .force = true, .urls = true, .keep_files = keep_files };
+    struct task_delete how = {
+        .force = true, .urls = true, .keep_files = keep_files, .keep_models = true, .forgotten = true
+    };
     if (task_delete_one (c, id, &how, &r, err) < 0)
         return -1;
-    join (models, json_get (r.urls, "model_urls"));
     join (artifacts, json_get (r.urls, "artifact_urls"));
     return 0;
 }

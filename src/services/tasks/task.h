@@ -122,6 +122,7 @@ int task_reset_one (struct call *c, const char *id, const struct task_reset *how
                     struct error *err) warn_unused;
 struct task_delete {
     bool force, urls, keep_models, keep_files, steps; /* urls: tell them */
+    bool forgotten; /* what points at it points at nothing, instead of at "__DELETED__..." */
 };
 int task_delete_one (struct call *c, const char *id, const struct task_delete *how, struct task_removed *ret,
                      struct error *err) warn_unused;

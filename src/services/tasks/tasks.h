@@ -77,10 +77,11 @@ int task_set_output_model (struct call *c, const char *task, const char *name, c
 /* -- projects: counts for refusals and pages; tasks of a deleted or merged project. to = NULL: no project. */
 int tasks_move_project (struct call *c, const char *from, const char *to, struct error *err) warn_unused;
 
-/* A task goes with its project, whatever its status. Urls of its models and artifacts join the lists (JSON strings
- * without brackets). */
-int task_delete_with_project (struct call *c, const char *id, bool keep_files, struct str *models,
-                              struct str *artifacts, struct error *err) warn_unused;
+/* A task goes with its project, whatever its status, after the models of the project: models it made that lie elsewhere
+ * stay, without a task, as its children do, without a parent. Urls of its artifacts join the list (JSON strings without
+ * brackets). */
+int task_delete_with_project (struct call *c, const char *id, bool keep_files, struct str *artifacts,
+                              struct error *err) warn_unused;
 
 /* Tasks that claim to run but have been silent for `silent_ms`: forced to stopped. Called by the server every so
  * often, inside a write. *ret: how many. */
