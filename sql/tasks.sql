@@ -3,7 +3,7 @@
 -- name: task_facts
 SELECT n, company, name, type, status, project, parent, user, queue, enqueue_status, last_worker, claim, created,
        started, completed, last_update, last_iteration, archived, instr(system_tags, '"development"') > 0
-FROM task WHERE id = ?1 AND (company = ?2 OR (?3 AND company = ''));
+FROM task WHERE id = ?1 AND company IN ('', ?2);
 
 -- name: task_known
 SELECT 1 FROM task WHERE id = ?1 AND company = ?2;

@@ -441,10 +441,50 @@ def test_tags_move_public_types(s):
     assert s.fails("tasks.move", ids=[task]) == (400, 11)
     assert "qc" in s.call("tasks.get_types")["types"]
     assert s.call("tasks.make_public", ids=[task]) == {"updated": 1}
-    assert get(s, task)["company"] == "" and s.fails("tasks.edit", task=task, name="new name") == (400, 101)
+    assert get(s, task)["company"] == "" and s.fails("tasks.edit", task=task, name="new name") == (403, 21)
     assert [t["id"] for t in s.call("tasks.get_all", id=[task], only_fields=["id"])["tasks"]] == [task]
     assert s.call("tasks.make_private", ids=[task]) == {"updated": 1}
     assert s.fails("tasks.make_private", ids=[task]) == (400, 101)
+
+
+def test_what_belongs_to_everybody_cannot_be_changed(s):
+    """Every call that would change a task refuses one that is public; it can still be read, cloned and passed over."""
+    queue = s.call("queues.create", name="not for everybody")["id"]
+    task = make(s)
+    s.call("tasks.make_public", ids=[task])
+    before = get(s, task)
+    for call in ("started", "stop", "stopped", "failed", "completed", "close", "publish", "reset", "delete", "dequeue"):
+        assert s.fails(f"tasks.{call}", task=task, force=True) == (403, 21), call
+    item = [{"section": "s", "name": "n", "value": "v"}]
+    for call, fields in (
+            ("enqueue", {"queue": queue}), ("edit", {"name": "another"}), ("update", {"name": "another"}),
+            ("set_requirements", {"requirements": {"pip": "six"}}), ("edit_hyper_params", {"hyperparams": item}),
+            ("delete_hyper_params", {"hyperparams": item[:1]}), ("edit_runtime", {"add_or_update": {"a": 1}}),
+            ("edit_configuration", {"configuration": [{"name": "n", "value": "v"}]}),
+            ("delete_configuration", {"configuration": ["n"]}), ("delete_artifacts", {"artifacts": [{"key": "k"}]}),
+            ("add_or_update_artifacts", {"artifacts": [{"key": "k", "type": "t"}]}),
+            ("add_or_update_model", {"name": "m", "model": "x", "type": "output"}),
+            ("delete_models", {"models": [{"name": "m", "type": "output"}]})):
+        assert s.fails(f"tasks.{call}", task=task, **fields) == (403, 21), call
+    assert s.fails("tasks.archive", tasks=[task]) == (403, 21)
+    assert s.fails("tasks.update_tags", ids=[task], add_tags=["t"]) == (403, 21)
+    assert s.fails("tasks.move", ids=[task], project=None) == (403, 21)
+    assert s.fails("events.clear_task_log", task=task) == (403, 21)
+    for call in ("stop_many", "publish_many", "reset_many", "delete_many", "archive_many", "unarchive_many",
+                 "dequeue_many"):
+        failed = s.call(f"tasks.{call}", ids=[task])["failed"]
+        assert [f["error"]["codes"] for f in failed] == [[403, 21]], call
+    event = {"task": task, "type": "log", "msg": "x"}
+    assert s.fails("events.add", **event) == (400, 131)
+    assert get(s, task) == before
+    assert get(s, s.call("tasks.clone", task=task)["id"])["parent"] == task
+    # an entry of such a task is no entry for anyone
+    s.call("tasks.make_private", ids=[task])
+    s.call("tasks.enqueue", task=task, queue=queue)
+    s.call("tasks.make_public", ids=[task])
+    assert s.call("x_queues.claim", queues=[queue], worker="w", token="t" * 32, wait_ms=0) == {}
+    assert s.call("queues.get_num_entries", queue=queue)["num"] == 0
+    assert s.call("queues.delete", queue=queue)["deleted"] == 1
 
 
 def test_runtime_and_models(s):

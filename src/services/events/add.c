@@ -61,7 +61,7 @@ static int task_refuses (struct call *c, const struct event_group *g, const char
     bool locked;
 
     if (task_facts (c, g->task, false, &f, err) < 0) {
-        if (err->code != ERR_INVALID_TASK_ID)
+        if (!task_not_own (err))
             return -1;
         *ret_words = arena_printf (c->arena, "Invalid task id %s", g->task);
         return 0;

@@ -287,7 +287,7 @@ int queues_get_next_task (struct call *c, const struct queues_get_next_task_in *
     if ((found = queue_pop (c, &q, &e, err)) <= 0)
         return found;
     if (task_facts (c, e.task, false, &facts, err) < 0) {
-        if (err->code != ERR_INVALID_TASK_ID)
+        if (!task_not_own (err))
             return -1;
         facts = (struct task_facts){ 0 };
     } else if (queue_fly (c, &q, &e, err) < 0) {

@@ -67,7 +67,7 @@ static int claim_from (struct call *c, const struct x_queues_claim_in *in, struc
     while ((found = queue_pop (c, q, ret, err)) > 0) {
         if (task_claim (c, ret->task, in->worker, q->id, in->token, err) == 0)
             return 1;
-        if (err->code != ERR_INVALID_TASK_ID && err->code != ERR_INVALID_TASK_STATUS)
+        if (!task_not_own (err) && err->code != ERR_INVALID_TASK_STATUS)
             return -1;
     }
     return found;

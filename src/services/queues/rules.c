@@ -335,7 +335,7 @@ static int still_waiting (struct call *c, const char *task, struct error *err)
     struct task_facts facts = { 0 };
 
     if (task_facts (c, task, false, &facts, err) < 0)
-        return err->code == ERR_INVALID_TASK_ID ? 0 : -1;
+        return task_not_own (err) ? 0 : -1;
     return facts.status && (!strcmp (facts.status, "queued") || !strcmp (facts.status, "created"));
 }
 
@@ -484,7 +484,7 @@ int queue_release_task (struct call *c, const struct queue *q, const char *task,
     struct task_facts facts = { 0 };
 
     if (task_facts (c, task, false, &facts, err) < 0)
-        return err->code == ERR_INVALID_TASK_ID ? 0 : -1;
+        return task_not_own (err) ? 0 : -1;
     if (!facts.queue || strcmp (facts.queue, q->id) != 0)
         return 0;
     return task_unqueue (c, task, true, reason, err) < 0 ? -1 : 1;

@@ -91,7 +91,7 @@ int task_unqueue (struct call *c, const char *task, bool forget_queue, const cha
     struct error why = { 0 };
     enum task_status from, to;
     if (task_facts_of (c, task, false, &t, &from, &why) < 0) {
-        if (why.code == ERR_INVALID_TASK_ID)
+        if (task_not_own (&why))
             return 0;
         *err = why;
         return -1;

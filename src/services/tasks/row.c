@@ -8,18 +8,21 @@ int task_facts_of (struct call *c, const char *id, bool public_too, struct task_
                    enum task_status *ret_status, struct error *err)
 {
     cleanup_rows struct rows r = { 0 };
-    if (db_query (c->db, &sql_task_facts, &r, err, V_STR (id), V_STR (c->who.company), V_INT (public_too)) <
-        0)
+    if (db_query (c->db, &sql_task_facts, &r, err, V_STR (id), V_STR (c->who.company)) < 0)
         return -1;
     int more = db_next (&r, err);
     if (more < 0)
         return -1;
     if (!more)
         return error_set (err, ERR_INVALID_TASK_ID, "Invalid task id: id=%s, company=%s", id, c->who.company);
+    const char *company = row_str (&r, 1, c->arena);
+    if (!public_too && !*company)
+        return error_set (err, ERR_NO_WRITE_PERMISSION, "task %s belongs to everybody: it cannot be changed",
+                          id);
     *ret = (struct task_facts){
         .n = row_int (&r, 0),
         .id = arena_strdup (c->arena, id),
-        .company = row_str (&r, 1, c->arena),
+        .company = company,
         .name = row_str (&r, 2, c->arena),
         .type = row_str (&r, 3, c->arena),
         .status = row_str (&r, 4, c->arena),

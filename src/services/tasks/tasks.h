@@ -15,9 +15,15 @@ struct task_facts {
     bool development; /* has the system tag: a person's own run, not an agent's */
     bool archived;
 };
-/* Own tasks, also public ones when `public_too`. 400/101 when there is none. */
+/* Own tasks, also public ones when `public_too`. 400/101 when there is none; 403/21 when it is public and only own ones
+ * will do, because it is to be changed. */
 int task_facts (struct call *c, const char *id, bool public_too, struct task_facts *ret,
                 struct error *err) warn_unused;
+/* For those who pass over what is not theirs: was it one of these two errors? */
+static inline bool task_not_own (const struct error *err)
+{
+    return err->code == ERR_INVALID_TASK_ID || err->code == ERR_NO_WRITE_PERMISSION;
+}
 
 /* The same for many (batches of events): which of ids are own tasks; found[i] says so. Never fails for unknown ids. */
 int tasks_known (struct call *c, const char *const *ids, size_t n, bool *found,
