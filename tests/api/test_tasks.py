@@ -447,6 +447,46 @@ def test_tags_move_public_types(s):
     assert s.fails("tasks.make_private", ids=[task]) == (400, 101)
 
 
+def test_references_to_what_is_gone(s):
+    gone = s.call("models.create", name="soon gone", uri="u")["id"]
+    inputs = {"input": [{"name": "in", "model": gone}]}
+    task = make(s, models=inputs)
+    s.call("models.delete", model=gone, force=True)
+    marked = get(s, task)["models"]
+    assert marked["input"][0]["model"] == "__DELETED__" + gone
+    copy = s.call("tasks.clone", task=task)["id"]
+    assert get(s, copy)["models"]["input"][0]["model"] == "__DELETED__" + gone
+    assert s.fails("tasks.clone", task=task, validate_references=True) == (400, 201)
+    assert s.fails("tasks.clone", task=task, execution_overrides={"model": gone}) == (400, 201)
+    assert s.fails("tasks.clone", task=task, new_task_input_models=marked["input"]) == (400, 201)
+    assert s.fails("tasks.clone", task=task, new_task_parent="0" * 32) == (400, 101)
+    assert s.fails("tasks.clone", task=task, new_task_project="0" * 32) == (400, 401)
+    assert s.fails("tasks.create", name="a task", type="training", models=inputs) == (400, 201)
+    assert s.fails("tasks.create", name="a task", type="training", models={"input": [
+        {"name": "in", "model": "__DELETED__" + gone}]}) == (400, 201)
+    assert s.fails("tasks.edit", task=task, models=inputs) == (400, 201)
+    s.call("tasks.edit", task=task, models={"output": [{"name": "out", "model": "anything"}]})
+    assert get(s, task)["models"]["input"][0]["model"] == "__DELETED__" + gone
+    fine = s.call("models.create", name="still there", uri="u")["id"]
+    other = s.call("tasks.clone", task=task, execution_overrides={"model": fine}, validate_references=True)["id"]
+    assert [m["model"] for m in get(s, other)["models"]["input"]] == [fine]
+    chosen = s.call("tasks.clone", task=task, execution_overrides={"model": gone}, new_task_input_models=[
+        {"name": "in", "model": fine}])["id"]
+    assert [m["model"] for m in get(s, chosen)["models"]["input"]] == [fine]
+
+    queue = s.call("queues.create", name="what it needs")["id"]
+    out = s.call("tasks.enqueue_many", ids=[task, other], queue=queue, validate_tasks=True)
+    assert [i["id"] for i in out["succeeded"]] == [other]
+    assert [(i["id"], i["error"]["codes"]) for i in out["failed"]] == [(task, [400, 201])]
+    assert get(s, task)["status"] == "created"
+    assert [i["id"] for i in s.call("tasks.enqueue_many", ids=[task], queue=queue)["succeeded"]] == [task]
+    parent = make(s)
+    child = make(s, parent=parent)
+    s.call("tasks.delete", task=parent)
+    assert s.call("tasks.enqueue_many", ids=[child], queue=queue, validate_tasks=True)["failed"] == []
+    s.call("tasks.clone", task=child, validate_references=True)
+
+
 def test_what_belongs_to_everybody_cannot_be_changed(s):
     """Every call that would change a task refuses one that is public; it can still be read, cloned and passed over."""
     queue = s.call("queues.create", name="not for everybody")["id"]

@@ -137,7 +137,7 @@ int tasks_create (struct call *c, const struct tasks_create_in *in, struct tasks
         return -1;
     struct prepared *p = c->prepared;
     c->prepared = NULL; /* run again (after a lost transaction) it prepares again */
-    if (task_input_refs (c, &p->parts, p->doc.models, err) < 0 || task_insert (c, &p->row, &p->doc, err) < 0)
+    if (task_input_refs (c, &p->parts, err) < 0 || task_insert (c, &p->row, &p->doc, err) < 0)
         return -1;
     out->id = p->row.id;
     return 0;
@@ -168,7 +168,7 @@ int tasks_validate (struct call *c, const struct tasks_validate_in *in, struct t
     (void)out;
     if (prepare (c, &like, &p, err) < 0)
         return -1;
-    return task_input_refs (c, &p.parts, p.doc.models, err);
+    return task_input_refs (c, &p.parts, err);
 }
 
 /* -- editing */
@@ -268,8 +268,7 @@ static int edit_docs (struct call *c, struct edit *e, const struct tasks_edit_in
     };
     if (task_doc_read (c, e->t.n, &e->stored, err) < 0 ||
         task_input_modernize (c, &parts, &e->stored, err) < 0 ||
-        task_input_doc (c, &parts, &e->stored, &e->doc, err) < 0 ||
-        task_input_refs (c, &parts, e->doc.models, err) < 0)
+        task_input_doc (c, &parts, &e->stored, &e->doc, err) < 0 || task_input_refs (c, &parts, err) < 0)
         return -1;
     edit_doc (e, "execution", in->execution, e->doc.execution);
     edit_doc (e, "script", parts.script, e->doc.script);

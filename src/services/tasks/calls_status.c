@@ -226,6 +226,7 @@ static int enqueue_item (struct call *c, const char *id, const void *arg, struct
     const struct tasks_enqueue_many_in *in = arg;
     struct text fields;
     struct task_enqueue q = { .queue = in->queue,
+                              .validate = in->validate_tasks,
                               .queue_name = in->queue_name,
                               .reason = in->status_reason,
                               .message = in->status_message };

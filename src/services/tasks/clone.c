@@ -107,7 +107,7 @@ static int clone_project (struct call *c, const struct tasks_clone_in *in, const
                           struct task_row *row, struct tasks_clone_out *out, struct error *err)
 {
     row->project = in->new_task_project ? in->new_task_project : source->project;
-    if (in->new_project_name) {
+    if (!in->new_task_project && in->new_project_name && *in->new_project_name) {
         if (project_find_or_create (c, in->new_project_name, "", &row->project, err) < 0)
             return -1;
         struct str s;
@@ -181,11 +181,12 @@ int tasks_clone (struct call *c, const struct tasks_clone_in *in, struct tasks_c
     row.parent = in->new_task_parent         ? in->new_task_parent
                  : source.parent && !deleted ? source.parent
                                              : source.id;
-    struct task_input refs = { .parent = in->new_task_parent };
-    bool models_given = present (json_get (c->body, "new_task_input_models")) ||
+    /* what is copied may point at what is gone, unless asked; what is given may not */
+    bool all = in->validate_references,
+         models_given = present (json_get (c->body, "new_task_input_models")) ||
                         present (json_get (in->execution_overrides, "model"));
-    if (task_input_refs (c, &refs, models_given || in->validate_references ? d.models : (struct text){ 0 },
-                         err) < 0)
+    if (task_refs (c, in->new_task_parent || all ? row.parent : NULL, NULL,
+                   models_given || all ? d.models : (struct text){ 0 }, err) < 0)
         return -1;
     row.id = arena_strdup (c->arena, id_random ().hex);
     if (task_insert (c, &row, &d, err) < 0)

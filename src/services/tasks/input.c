@@ -259,13 +259,22 @@ static int input_models (struct call *c, struct text models, struct error *err)
     struct json_iter it = json_iter (list);
     while (json_next (&it)) {
         const char *id = json_string (c->arena, json_get (it.value, "model"));
-        if (id && strncmp (id, "__DELETED__", 11))
+        if (id)
             ids[n++] = id;
     }
     return n ? models_check (c, ids, n, err) : 0;
 }
 
-int task_input_refs (struct call *c, const struct task_input *in, struct text models, struct error *err)
+int task_refs (struct call *c, const char *parent, const char *project, struct text models, struct error *err)
+{
+    if (parent && *parent && strncmp (parent, "__DELETED__", 11) && !task_name (c, parent))
+        return error_set (err, ERR_INVALID_TASK_ID, "Invalid task id: invalid parent: parent=%s", parent);
+    if (project && *project && project_check (c, project, true, err) < 0)
+        return -1;
+    return present (models) ? input_models (c, models, err) : 0;
+}
+
+int task_input_refs (struct call *c, const struct task_input *in, struct error *err)
 {
     if (in->parent && *in->parent && !task_name (c, in->parent))
         return error_set (err, ERR_FIELDS_VALUE, "expecting Task id: id=%s, field=parent", in->parent);
@@ -279,5 +288,5 @@ int task_input_refs (struct call *c, const struct task_input *in, struct text mo
             return -1;
         }
     }
-    return present (models) ? input_models (c, models, err) : 0;
+    return present (in->models) ? input_models (c, in->models, err) : 0;
 }

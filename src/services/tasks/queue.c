@@ -16,6 +16,14 @@ static int find_queue (struct call *c, const struct task_enqueue *q, struct queu
     return queue_get_default (c, ret, err);
 }
 
+static int check_refs (struct call *c, const struct task_facts *t, struct error *err)
+{
+    struct task_doc d;
+    if (task_doc_read (c, t->n, &d, err) < 0)
+        return -1;
+    return task_refs (c, t->parent, t->project, d.models, err);
+}
+
 int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue *q, struct text *ret_fields,
                       struct error *err)
 {
@@ -24,7 +32,8 @@ int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue 
     enum task_status from;
     struct task_change ch = { .to = TASK_QUEUED, .reason = q->reason, .message = q->message };
     if (task_facts_of (c, id, false, &t, &from, err) < 0 ||
-        task_verb_check (VERB_ENQUEUE, from, q->force, err) < 0 || find_queue (c, q, &queue, err) < 0)
+        task_verb_check (VERB_ENQUEUE, from, q->force, err) < 0 ||
+        (q->validate && check_refs (c, &t, err) < 0) || find_queue (c, q, &queue, err) < 0)
         return -1;
     const char *execution = q->keep_queue && t.queue && *t.queue ? t.queue : queue.id;
     int held = queue_holds (c, queue.id, t.id, err);

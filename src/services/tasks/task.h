@@ -80,8 +80,12 @@ int task_input_modernize (struct call *c, struct task_input *in, const struct ta
 /* Documents checked and merged over `stored` (create: defaults). */
 int task_input_doc (struct call *c, const struct task_input *in, const struct task_doc *stored,
                     struct task_doc *ret, struct error *err) warn_unused;
-int task_input_refs (struct call *c, const struct task_input *in, struct text models,
-                     struct error *err) warn_unused;
+/* Do the parent, the project and the input models it names exist, and may they be used? 400/16, 403/21, 400/201. */
+int task_input_refs (struct call *c, const struct task_input *in, struct error *err) warn_unused;
+/* The same of a task that is there, or is copied from one: a parent marked as deleted is fine. Absent parts are not
+ * looked at. 400/101, 400/401, 403/21, 400/201. */
+int task_refs (struct call *c, const char *parent, const char *project, struct text models,
+               struct error *err) warn_unused;
 
 /* -- status.c */
 struct task_change { /* a change of status */
@@ -102,6 +106,7 @@ int task_stop_one (struct call *c, const char *id, bool force, bool steps, const
 struct task_enqueue {
     const char *queue, *queue_name, *reason, *message;
     bool force, keep_queue; /* keep_queue: execution.queue stays, unless there is none yet */
+    bool validate;          /* only if what it points at is there */
 };
 int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue *q, struct text *ret_fields,
                       struct error *err) warn_unused;
