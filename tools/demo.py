@@ -108,6 +108,21 @@ def stop_up(up):
             up.wait()
 
 
+class Told(Exception):
+    """A signal asked for the end."""
+
+
+def end_on(*signals):
+    """Whoever ends the demo (Ctrl-C, kill, a closed terminal) ends its server and agent too."""
+    def told(number, _):
+        for s in signals:
+            signal.signal(s, signal.SIG_IGN)
+        raise Told(number)
+
+    for s in signals:
+        signal.signal(s, told)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--once", action="store_true", help="end when the clone has completed")
@@ -116,6 +131,8 @@ def main():
     args = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-demo-"))
     up = None
+    shown_all = False
+    end_on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def stoker(*words):
         log = folder / f"{words[0]}-{words[1]}.log"
@@ -146,9 +163,12 @@ def main():
         print(f"Open this link first, it logs you in:                       {facts['link']}")
         print(f"Use the server from your own code:                          export CLEARML_CONFIG_FILE={facts['config']}")
         print("Ctrl-C ends the demo.", flush=True)
+        shown_all = True
         up.wait()
-    except KeyboardInterrupt:
-        print()
+    except Told as e:
+        print(flush=True)
+        if not shown_all:
+            sys.exit(128 + e.args[0])
     finally:
         if up:
             stop_up(up)

@@ -163,6 +163,7 @@ int station_environment (struct run *r, struct error *err)
     if (env_make (&r->install, &r->env_wish, &r->env, err) < 0)
         return -1;
     r->has_env = true;
+    r->stage_note = r->env.entry.built ? "built" : "reused";
     console_finish (r->helper, 0);
     return 0;
 }

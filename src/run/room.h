@@ -52,6 +52,8 @@ struct run {
     struct requirements requirements;
     struct env_wish env_wish;
     struct env env;
+    const char
+        *stage_note; /* what the station that just went well says of itself in the timeline; NULL = nothing */
     bool has_env;
 
     struct cgroup cgroup;

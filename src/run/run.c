@@ -203,7 +203,7 @@ static void tell_stage (struct run *r, const char *stage, int64_t started, const
     json_put_string (&s, r->task);
     str_addf (&s, ",\"stage\":\"%s\",\"started\":%lld,\"ended\":%lld,\"ok\":%s,\"detail\":", stage,
               (long long)started, (long long)clock_now (), failure ? "false" : "true");
-    json_put_string (&s, failure ? failure->text : "");
+    json_put_string (&s, failure ? failure->text : r->stage_note ? r->stage_note : "");
     str_puts (&s, "}");
     ship_post (r->ship, "x_tasks.stage", str_text (&s), true);
 }
@@ -216,6 +216,7 @@ static void walk (struct run *r)
         if (stop_get (&r->stop) != STOP_NONE)
             return;
         run_journal (r, (struct journal_entry){ .stage = stations[i].name });
+        r->stage_note = NULL;
         int result = stations[i].go (r, &err);
         if (result < 0)
             snprintf (err.text, sizeof err.text, "%s",

@@ -298,8 +298,10 @@ def test_two_tasks_share_one_environment_and_one_build(new_machine):
     assert [machine.log(t)[-1] for t in tasks] == ["1.16.0 None"] * 3
     built = sum(m.startswith("installing packages") for t in tasks for m in machine.log(t, "INFO"))
     assert built == 1
-    assert machine.get(tasks[0])["script"]["requirements"] == {"org_pip": "six==1.16.0\n", "pip": ["six==1.16.0"]} or \
-        machine.get(tasks[0])["script"]["requirements"]["pip"] in ("six==1.16.0\n", ["six==1.16.0"])
+    told = [s["detail"] for t in tasks for s in machine.server.call("x_tasks.timeline", task=t)["stages"]
+            if s["name"] == "environment"]
+    assert sorted(told) == ["built", "reused", "reused"]
+    assert [machine.get(t)["script"]["requirements"] for t in tasks] == [{"pip": "six==1.16.0\n"}] * 3
 
 
 def test_what_one_installs_another_does_not_see(machine):

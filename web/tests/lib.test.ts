@@ -9,6 +9,9 @@ import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf, whyWords
 import { repositoryHref, safeHref } from '../src/lib/url';
 import { refusal } from '../src/api/actions';
 import { splitDiff } from '../src/pages/task/diff';
+import { changesBetween } from '../src/pages/task/changes';
+import { packagesTitle } from '../src/pages/task/execution';
+import { loadsOf } from '../src/api/workerload';
 import { nextPath } from '../src/pages/login/next';
 import { matches } from '../src/pages/task/tree';
 import { inOrder } from '../src/pages/task/stages';
@@ -247,6 +250,69 @@ describe('task words', () => {
       ['aug/mix', 'True'],
     ]);
     expect([betterIs('val/loss'), betterIs('val/mIoU')]).toEqual(['min', 'max']);
+  });
+  it('knows a value that belongs to no iteration', () => {
+    const m = (i: number) => ({ metric: 'Summary', variant: 'acc', value: 1, min_value: 1, max_value: 1, min_value_iteration: i });
+    expect(metricsOf(t({ last_metrics: { a: { b: m(-2147483648) } } })).map((x) => x.single)).toEqual([true]);
+    expect(metricsOf(t({ last_metrics: { a: { b: m(0) } } })).map((x) => x.single)).toEqual([false]);
+  });
+  it('names what changed against the parent, and not what an agent installed', () => {
+    const asked = 'numpy == 2.3.5\ntorch == 2.8.0';
+    const parent = t({ script: { requirements: { pip: asked } } });
+    const ran = t({ script: { requirements: { org_pip: asked, pip: 'attrs==26.1.0\nnumpy==2.3.5\ntorch==2.8.0' } } });
+    expect(changesBetween(parent, ran)).toEqual([]);
+    const edited = t({ script: { requirements: { org_pip: 'numpy == 2.3.5\ntorch == 2.8.1', pip: 'numpy==2.3.5' } } });
+    expect(changesBetween(parent, edited)).toEqual([{ key: 'torch', kind: 'package', before: '2.8.0', after: '2.8.1' }]);
+  });
+  it('says which list of packages is which', () => {
+    expect(['pip', 'org_pip', 'conda', 'org_conda'].map((k) => packagesTitle(k, true))).toEqual([
+      'Packages installed',
+      'Packages asked for',
+      'Packages (conda)',
+      'Packages (org conda)',
+    ]);
+    expect(packagesTitle('pip', false)).toBe('Packages');
+  });
+  it('reads the newest load of a worker, not the empty stretches after it', () => {
+    const m = (metric: string, values: number[], gpus?: number[][]) => ({
+      metric,
+      stats: [{ values, resource_series: (gpus ?? []).map((v, i) => ({ name: String(i), values: v })) }],
+    });
+    const d = {
+      workers: [
+        {
+          worker: 'a:0',
+          metrics: [
+            m('cpu_usage', [5, 0, 0]),
+            m('memory_used', [10, 2048, 0]),
+            m('memory_free', [10, 1024, 0]),
+            m(
+              'gpu_usage',
+              [1, 50, 0],
+              [
+                [1, 90, 0],
+                [1, 10, 0],
+              ],
+            ),
+          ],
+        },
+        { worker: 'b:0', metrics: [m('memory_used', [0, 0, 0])] },
+      ],
+    };
+    expect([...loadsOf(d)]).toEqual([
+      [
+        'a:0',
+        {
+          cpu: 0,
+          used: 2048,
+          total: 3072,
+          gpus: [
+            { name: 'GPU 0', usage: 90 },
+            { name: 'GPU 1', usage: 10 },
+          ],
+        },
+      ],
+    ]);
   });
   it('refuses what a state does not allow, with the reason', () => {
     expect(refusal('enqueue', t({ status: 'created' }))).toBeNull();

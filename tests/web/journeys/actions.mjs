@@ -56,6 +56,45 @@ export default async (t) => {
   await page.getByRole("link", { name: /nightly/ }).click();
   await page.getByRole("link", { name: "cloned here" }).waitFor();
   await page.getByText("no worker listens to this queue").waitFor();
+  // Order: a second task comes to the front, and goes to the end again.
+  const second = (
+    await t.call("tasks.clone", {
+      task: t.facts.ids.good,
+      new_task_name: "the second",
+    })
+  ).id;
+  const { queue } = (await get(id)).execution;
+  await t.call("tasks.enqueue", { task: second, queue: queue.id });
+  const first = () =>
+    t
+      .call("queues.get_by_id", { queue: queue.id })
+      .then((d) => d.queue.entries[0].task);
+  await page.getByRole("button", { name: "the second to the front" }).click();
+  await page.getByText("the second is first now").waitFor();
+  t.equal(await first(), second, "after the move to the front");
+  await page.getByRole("button", { name: "the second to the end" }).click();
+  await page.getByText("the second is last now").waitFor();
+  t.equal(await first(), id, "after the move to the end");
+  await t.call("tasks.dequeue", { task: second });
+  await t.call("tasks.delete", { task: second, force: true });
+  await page
+    .getByRole("link", { name: "the second" })
+    .waitFor({ state: "detached" });
+
+  // What the machine does stands on its worker's card.
+  const stats = { cpu_usage: [41], memory_used: 2048, memory_free: 6144 };
+  await t.call("workers.status_report", {
+    worker: "gpu-07:0",
+    queues: [queue.id],
+    timestamp: Date.now(),
+    machine_stats: { ...stats, gpu_usage: [94, 7] },
+  });
+  const card = page.getByRole("region", { name: /gpu-07:0/ });
+  await t.seen(card.getByText("CPU 41 %"), "the processor's load");
+  await t.seen(card.getByText("RAM 2 of 8 GiB"), "the memory in use");
+  await t.seen(card.getByText("GPU 0 94 %"), "the load of the first GPU");
+  await t.call("workers.unregister", { worker: "gpu-07:0" });
+
   await page.getByRole("button", { name: "Dequeue" }).click();
   await page.getByText("Nothing waits here").waitFor();
   t.equal((await get(id)).status, "created", "after dequeue");

@@ -77,8 +77,12 @@ export interface Metric {
   minAt: number;
   maxAt: number;
   count: number;
+  /** Reported once for the whole run, at no iteration. */
+  single: boolean;
 }
 const isNum = wireNumber;
+/** The iteration that the wire gives to a value without one. */
+const NO_ITERATION = -(2 ** 31);
 function toMetric(hash: string, m: LastMetric): Metric {
   const metric = m.metric ?? '',
     variant = m.variant ?? '';
@@ -93,6 +97,7 @@ function toMetric(hash: string, m: LastMetric): Metric {
     minAt: m.min_value_iteration ?? 0,
     maxAt: m.max_value_iteration ?? 0,
     count: m.count ?? 0,
+    single: m.min_value_iteration === NO_ITERATION,
   };
 }
 /** The last values of a task, machine monitors left out unless asked for. */

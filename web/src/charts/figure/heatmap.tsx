@@ -49,6 +49,8 @@ export function HeatMap({ f: given }: { f: HeatFigure }) {
     ),
     hi = flat.reduce((a, b) => Math.max(a, b), -Infinity),
     k = hi > lo ? 1 / (hi - lo) : 0;
+  // The column of the names is as wide as they are, within limits; the others share the rest.
+  const labels = Math.min(120, 10 + 6.6 * Math.max(...f.y.map((y) => String(y).length)));
   const small = f.z.length <= IN_CELLS && f.x.length <= IN_CELLS;
   return (
     <div className="heat">
@@ -57,6 +59,9 @@ export function HeatMap({ f: given }: { f: HeatFigure }) {
         <div className="hscroll">
           <table>
             <caption className="vh">{f.title}</caption>
+            <colgroup>
+              <col style={{ width: labels }} />
+            </colgroup>
             <tbody>
               {f.z.map((row, i) => (
                 <tr key={i}>

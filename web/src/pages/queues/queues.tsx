@@ -1,6 +1,6 @@
 // Queues: list on the left, the waiting tasks of one in order on the right, below them the workers that listen to it.
 import { Button, Modal, TextInput } from '@mantine/core';
-import { IconPlus, IconSearch } from '@tabler/icons-react';
+import { IconArrowBarToDown, IconArrowBarToUp, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useMemo, useRef, useState } from 'react';
 import { act } from '../../api/actions';
 import { call } from '../../api/call';
@@ -60,6 +60,14 @@ function NewQueue({ open, close }: { open: boolean; close: () => void }) {
     </Modal>
   );
 }
+function move(queue: string, task: string, name: string, to: 'front' | 'end'): void {
+  call(to === 'front' ? 'queues.move_task_to_front' : 'queues.move_task_to_back', { queue, task })
+    .then(() => client.invalidateQueries({ queryKey: ['queues.get_all_ex'] }))
+    .then(
+      () => toast(`${name} is ${to === 'front' ? 'first' : 'last'} now`),
+      (err: unknown) => toastError(`${name} was not moved`, err),
+    );
+}
 function Waiting({ q, workers }: { q: Queue; workers: Worker[] }) {
   const entries = q.entries ?? [];
   const tasks = useTasksById(entries.map(entryId));
@@ -115,6 +123,16 @@ function Waiting({ q, workers }: { q: Queue; workers: Worker[] }) {
                 <td className="num tx2 nw">{e.added ? formatDuration(Date.now() - parseTime(e.added)) : '–'}</td>
                 <td title={why(i)}>{why(i)}</td>
                 <td className="act">
+                  {entries.length > 1 && (
+                    <>
+                      <IconBtn label={`${name} to the front`} disabled={i === 0} onClick={() => move(q.id, id, name, 'front')}>
+                        <IconArrowBarToUp {...I} />
+                      </IconBtn>
+                      <IconBtn label={`${name} to the end`} disabled={i === entries.length - 1} onClick={() => move(q.id, id, name, 'end')}>
+                        <IconArrowBarToDown {...I} />
+                      </IconBtn>
+                    </>
+                  )}
                   {t && (
                     <Button
                       size="compact-xs"

@@ -13,9 +13,10 @@ export interface Change {
 }
 const MAX = 8;
 
+/** What the task asks for: the list an agent installed from it names every package there is and would bury a change. */
 function packages(t: Task): Map<string, string> {
   const out = new Map<string, string>();
-  const pip = t.script?.requirements?.['pip'];
+  const pip = t.script?.requirements?.['org_pip'] ?? t.script?.requirements?.['pip'];
   const lines = Array.isArray(pip) ? pip.map(String) : typeof pip === 'string' ? pip.split('\n') : [];
   for (const l of lines) {
     const m = /^\s*([\w.-]+)\s*(?:==|~=|>=)\s*([^\s;#]+)/.exec(l);

@@ -17,6 +17,13 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 const text = (v: unknown): string => (Array.isArray(v) ? v.map(String).join('\n') : typeof v === 'string' ? v : '');
 
+/** "pip" is what was asked for until an agent has written what it installed; then the first list is kept as "org_pip". */
+export function packagesTitle(key: string, ran: boolean): string {
+  if (key === 'org_pip') return 'Packages asked for';
+  if (key === 'pip') return ran ? 'Packages installed' : 'Packages';
+  return `Packages (${key.replace(/_/g, ' ')})`;
+}
+
 export default function Execution({ task: t }: { task: Task }) {
   const s = t.script ?? {};
   const href = repositoryHref(s.repository);
@@ -119,7 +126,7 @@ export default function Execution({ task: t }: { task: Task }) {
       {reqs.map(([k, v]) => (
         <section key={k} className="card">
           <div className="ch">
-            <h2>{k === 'pip' ? 'Packages' : `Packages (${k.replace(/_/g, ' ')})`}</h2>
+            <h2>{packagesTitle(k, reqs.some(([other]) => other.startsWith('org_')))}</h2>
             <span className="n">{v.split('\n').filter((l) => l.trim() && !l.startsWith('#')).length}</span>
           </div>
           <pre className="code" tabIndex={0}>

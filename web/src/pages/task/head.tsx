@@ -2,6 +2,7 @@
 import { Button, Menu } from '@mantine/core';
 import {
   IconArchive,
+  IconBolt,
   IconChevronLeft,
   IconChevronRight,
   IconCopy,
@@ -15,6 +16,7 @@ import {
 } from '@tabler/icons-react';
 import { useEffect, useState, type ReactNode } from 'react';
 import { refusal, RULES, type ActionName } from '../../api/actions';
+import { useTimeline } from '../../api/queries';
 import type { Task } from '../../api/types';
 import { Ago, Bar, Copyable, Dot, I, IconBtn, StatusBadge, Tag } from '../../components/bits';
 import { showDialog } from '../../components/dialogs/store';
@@ -145,7 +147,25 @@ function Facts({ t }: { t: Task }) {
           {f}
         </span>
       ))}
+      <Reused t={t} />
     </div>
+  );
+}
+
+/** What users of other agents wait minutes for, said once it is known. */
+function Reused({ t }: { t: Task }) {
+  const timeline = useTimeline(t.id, t.status);
+  const env = timeline.data?.stages?.find((x) => x.name === 'environment' && x.detail === 'reused');
+  const ms = env ? parseTime(env.ended) - parseTime(env.started) : NaN;
+  if (!Number.isFinite(ms)) return null;
+  return (
+    <>
+      <span className="sp" />
+      <span className="reused hide-s">
+        <IconBolt size={14} stroke={1.8} />
+        Environment reused, {formatDuration(ms)}
+      </span>
+    </>
   );
 }
 

@@ -70,10 +70,16 @@ function KeyMetric({ m, old, curve, color }: { m: Metric; old: Metric | undefine
         <Spark v={curve ? thin(curve.mean, 60) : []} w={240} h={40} color={runColor(color)} fill end />
       </div>
       <div className="kf">
-        <span>
-          best <b>{formatNumber(best)}</b>
-        </span>
-        <span>{best !== null ? `at ${at.toLocaleString('en')}` : ''}</span>
+        {m.single ? (
+          <span>one value for the run</span>
+        ) : (
+          <>
+            <span>
+              best <b>{formatNumber(best)}</b>
+            </span>
+            <span>{best !== null ? `at ${at.toLocaleString('en')}` : ''}</span>
+          </>
+        )}
       </div>
     </article>
   );

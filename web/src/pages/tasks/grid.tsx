@@ -56,6 +56,9 @@ const paramWidth = (rows: RowView[], key: string): number =>
     132,
     17 + Math.max((key.split('/').pop() ?? key).length * 6.6, ...rows.slice(0, 40).map((r) => (r.params.get(key)?.length ?? 0) * 7.3)),
   );
+/** Wide enough for the names, as far as they are usual ones. */
+const userWidth = (rows: RowView[]): number =>
+  clamp(60, 110, 17 + Math.max(0, ...rows.slice(0, 40).map((r) => (r.task.user?.name?.length ?? 0) * 6.8)));
 
 function Head({
   label,
@@ -199,7 +202,7 @@ export function TaskGrid(p: GridProps) {
     ...cols.params.map((k) => paramWidth(rows, k)),
     82,
     84,
-    60,
+    userWidth(rows),
   ];
   const template = [
     '36px',
