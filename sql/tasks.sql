@@ -65,7 +65,7 @@ UPDATE task SET completed = ?2 WHERE n = ?1;
 UPDATE task SET published = ?2 WHERE n = ?1;
 
 -- name: task_set_queue
-UPDATE task SET queue = ?2, enqueue_status = ?3, enqueued = ifnull(?4, enqueued) WHERE n = ?1;
+UPDATE task SET queue = ?2, enqueue_status = ?3, enqueued = ifnull(?4, enqueued), claim = NULL WHERE n = ?1;
 
 -- name: task_set_queue_of
 UPDATE task SET queue = ?3 WHERE id = ?1 AND company = ?2;
@@ -102,29 +102,46 @@ UPDATE task SET status_message = ?2 WHERE n = ?1;
 -- name: task_set_project
 UPDATE task SET project = ?2 WHERE n = ?1;
 
--- A sign of life revives a run that was taken for dead (task_ping, task_touch_events).
+-- A sign of life revives a run that was taken for dead (task_ping, task_touch_events, task_touch_worker); a message that
+-- asks it to stop is still there then.
 -- name: task_ping
 UPDATE task SET last_update = ?3, last_change = ?3, last_changed_by = ?4,
-       status = CASE WHEN status_reason = 'Forced stop (non-responsive)' AND status = 'stopped' THEN 'in_progress'
-                     ELSE status END,
-       status_reason = CASE WHEN status_reason = 'Forced stop (non-responsive)' THEN '' ELSE status_reason END,
-       status_message = CASE WHEN status_message = 'Forced stop (non-responsive)' THEN '' ELSE status_message END,
+       status = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                     AND status IN ('stopped', 'failed') THEN 'in_progress' ELSE status END,
+       status_changed = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                             AND status IN ('stopped', 'failed') THEN ?3 ELSE status_changed END,
+       status_reason = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                            THEN '' ELSE status_reason END,
+       status_message = CASE WHEN status_message IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                             THEN '' ELSE status_message END,
        active_duration = CASE WHEN status = 'in_progress' AND started IS NOT NULL THEN (?3 - started) / 1000
                               ELSE active_duration END
 WHERE id = ?1 AND company = ?2;
 
 -- name: task_touch_events
 UPDATE task SET last_update = ?3, last_change = ?3, last_iteration = max(last_iteration, ?4),
-       status = CASE WHEN status_reason = 'Forced stop (non-responsive)' AND status = 'stopped' THEN 'in_progress'
-                     ELSE status END,
-       status_reason = CASE WHEN status_reason = 'Forced stop (non-responsive)' THEN '' ELSE status_reason END,
-       status_message = CASE WHEN status_message = 'Forced stop (non-responsive)' THEN '' ELSE status_message END,
+       status = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                     AND status IN ('stopped', 'failed') THEN 'in_progress' ELSE status END,
+       status_changed = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                             AND status IN ('stopped', 'failed') THEN ?3 ELSE status_changed END,
+       status_reason = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                            THEN '' ELSE status_reason END,
+       status_message = CASE WHEN status_message IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                             THEN '' ELSE status_message END,
        active_duration = CASE WHEN status = 'in_progress' AND started IS NOT NULL THEN (?3 - started) / 1000
                               ELSE active_duration END
 WHERE id = ?1 AND company = ?2;
 
 -- name: task_touch_worker
-UPDATE task SET last_worker = ?3, last_worker_report = ?4, last_update = ?4, last_change = ?4, last_changed_by = ?5
+UPDATE task SET last_worker = ?3, last_worker_report = ?4, last_update = ?4, last_change = ?4, last_changed_by = ?5,
+       status = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                     AND status IN ('stopped', 'failed') THEN 'in_progress' ELSE status END,
+       status_changed = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                             AND status IN ('stopped', 'failed') THEN ?4 ELSE status_changed END,
+       status_reason = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                            THEN '' ELSE status_reason END,
+       status_message = CASE WHEN status_message IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
+                             THEN '' ELSE status_message END
 WHERE id = ?1 AND company = ?2;
 
 -- name: task_set_claim
@@ -178,9 +195,19 @@ UPDATE task SET project = ?2 WHERE project = ?1;
 
 -- name: tasks_silent
 UPDATE task SET status = 'stopped', status_reason = 'Forced stop (non-responsive)',
-       status_message = 'Forced stop (non-responsive)', status_changed = ?1, last_update = ?1, last_change = ?1,
-       last_changed_by = '__apiserver__'
+       status_message = CASE WHEN status_message = 'stopping' THEN status_message
+                             ELSE 'Forced stop (non-responsive)' END,
+       status_changed = ?1, last_update = ?1, last_change = ?1, last_changed_by = '__apiserver__'
 WHERE status = 'in_progress' AND last_update < ?2;
+
+-- Runs that an agent claimed: it tells that it lives every so often.
+-- name: tasks_lost
+UPDATE task SET status = CASE WHEN status_message = 'stopping' THEN 'stopped' ELSE 'failed' END,
+       status_reason = 'Forced stop (worker lost)',
+       status_message = CASE WHEN status_message = 'stopping' THEN status_message
+                             ELSE 'Forced stop (worker lost)' END,
+       status_changed = ?1, last_update = ?1, last_change = ?1, last_changed_by = '__apiserver__'
+WHERE status = 'in_progress' AND claim IS NOT NULL AND last_update < ?2;
 
 -- name: task_make_public
 UPDATE task SET company_origin = company, company = '' WHERE id = ?1 AND company = ?2;

@@ -16,7 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VERSION = 2015, FIRST_REPORT_MS = 3000, WORKER_TIMEOUT_S = 600, END_MS = 5000, STACK = 256 << 10 };
+enum {
+    VERSION = 2015,
+    FIRST_REPORT_MS = 3000,
+    TIMEOUT_MIN_S = 10,
+    REPORTS_MISSED = 3,
+    END_MS = 5000,
+    STACK = 256 << 10
+};
 
 /* -- calls about workers ---------------------------------------------------------------------------------------- */
 
@@ -49,6 +56,14 @@ static void put_worker (struct agent *g, const struct slot *slot, struct arena *
         put_list (s, "tags", tags->v, tags->n);
 }
 
+/* After so many seconds without a report the server takes the worker for gone. */
+static int64_t timeout_s (const struct agent *g)
+{
+    int64_t s = (int64_t)(REPORTS_MISSED * g->conf->agent.report_sec + 0.5);
+
+    return s < TIMEOUT_MIN_S ? TIMEOUT_MIN_S : s;
+}
+
 int worker_register (struct agent *g, struct error *err)
 {
     for (int i = 0; i < g->o->slots; i++) {
@@ -57,7 +72,7 @@ int worker_register (struct agent *g, struct error *err)
         struct text data;
 
         put_worker (g, &g->slots[i], a, &body);
-        str_addf (&body, ",\"timeout\":%d}", WORKER_TIMEOUT_S);
+        str_addf (&body, ",\"timeout\":%lld}", (long long)timeout_s (g));
         if (client_call (g->client, a, "workers.register", VERSION, str_text (&body), &data, err) < 0)
             return -1;
     }
@@ -99,6 +114,8 @@ static void report_slot (struct agent *g, const struct slot *slot, bool stats, b
     pthread_mutex_unlock (&k->lock);
     put_worker (g, slot, a, &body);
     str_addf (&body, ",\"timestamp\":%lld", (long long)(clock_now () / 1000 * 1000));
+    if (g->claims) /* a server with calls of ours */
+        str_addf (&body, ",\"x_timeout\":%lld", (long long)timeout_s (g));
     if (r.task[0]) {
         json_put_key (&body, "task");
         json_put_string (&body, r.task);

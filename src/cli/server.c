@@ -15,10 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SILENCE_MAX_S = 365 * 24 * 3600 };
+
 struct opts {
     const char *data, *config, *log, *web_url, *api_url, *files_url;
     struct opt_words listen, host, origin;
-    int64_t body_mb, threads;
+    int64_t body_mb, threads, worker_lost_sec, task_silent_sec;
     bool print_login_link, sync_off;
 };
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
@@ -93,7 +95,7 @@ static int take_config (struct arena *a, struct opts *o, struct error *err)
     const struct conf *conf;
 
     if (!o->config && !file_exists (path))
-        return 0;
+        path = "/dev/null"; /* the defaults and the environment */
     if (conf_load (a, path, &conf, err) < 0)
         return -1;
     take_list (&o->listen, &conf->server.listen);
@@ -105,6 +107,13 @@ static int take_config (struct arena *a, struct opts *o, struct error *err)
     take_text (&o->log, conf->server.log);
     o->body_mb = o->body_mb ? o->body_mb : conf->server.max_request_mb;
     o->threads = o->threads ? o->threads : conf->server.threads;
+    o->worker_lost_sec = conf->server.worker_lost_sec;
+    o->task_silent_sec = conf->server.task_silent_sec;
+    if (o->worker_lost_sec < 0 || o->worker_lost_sec > SILENCE_MAX_S || o->task_silent_sec < 0 ||
+        o->task_silent_sec > SILENCE_MAX_S)
+        return error_set (err, EINVAL,
+                          "%s: server.worker_lost_sec and server.task_silent_sec are between 0 and %d", path,
+                          SILENCE_MAX_S);
     if (o->body_mb < 0 || o->body_mb > 2047 || o->threads < 0 || o->threads > 256)
         return error_set (err, EINVAL,
                           "%s: server.max_request_mb is at most 2047, server.threads at most 256", path);
@@ -152,6 +161,8 @@ int server_main (int argc, char **argv)
     so.files_url = o.files_url;
     so.body_max = o.body_mb << 20;
     so.threads = (int)o.threads;
+    so.worker_lost_sec = o.worker_lost_sec;
+    so.task_silent_sec = o.task_silent_sec;
     so.print_login_link = o.print_login_link;
     so.sync_off = o.sync_off;
     if (server_run (&so, &err) < 0) {

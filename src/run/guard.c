@@ -17,8 +17,9 @@ enum {
     REPORT_MS = 30000,
     WATCH_MS = 10000, /* how long the server may hold a question */
     QUICK_MS = 20,    /* an answer sooner than this was not held; many of them are no reason to hurry */
-    RESETS_SEEN = 2
-}; /* "created" must be seen so often: a reset may be followed by an enqueue */
+    RESETS_SEEN = 2,  /* "created" must be seen so often: a reset may be followed by an enqueue */
+    REVIVALS_MAX = 20 /* so often we tell a server that took us for dead that we live */
+};
 
 struct guard {
     struct client *client;
@@ -27,7 +28,7 @@ struct guard {
     struct stop *stop;
     pthread_t thread;
     int stop_fd;
-    int resets, quick;
+    int resets, revivals, quick;
     bool can_watch;          /* the server has x_tasks.watch, */
     char *status, *message;  /* with what it said last; NULL = nothing yet */
     bool heard;              /* it answered just now */
@@ -72,12 +73,37 @@ static const struct {
     { "queued", STOP_CHANGED }, { "failed", STOP_FAILED },   { NULL, STOP_NONE },
 };
 
+static void ping (struct guard *g)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct text ignored;
+    if (call (g, a, "tasks.ping", arena_printf (a, "{\"task\":\"%s\"}", g->o.task), &ignored) < 0)
+        return;
+}
+
+/* The server had not heard of us for so long that it ended the task by itself. Nobody wants it ended: a sign of life
+ * revives it. */
+static bool taken_for_dead (struct text status, const char *message)
+{
+    return message && !strncmp (message, "Forced stop (", 13) &&
+           (json_string_is (status, "stopped") || json_string_is (status, "failed"));
+}
+
 static enum stop_reason judge (struct guard *g, struct arena *a, struct text task)
 {
     struct text status = json_get (task, "status");
     char *message = json_string (a, json_get (task, "status_message"));
+    if (taken_for_dead (status, message) && g->revivals < REVIVALS_MAX) {
+        g->revivals++;
+        ping (g);
+        return STOP_NONE;
+    }
+    g->revivals = 0;
+    if (message && strstr (message, "stopping") &&
+        (json_string_is (status, "in_progress") || json_string_is (status, "stopped")))
+        return STOP_USER; /* "stopped": we were taken for dead before we could hear it */
     if (json_string_is (status, "in_progress"))
-        return message && strstr (message, "stopping") ? STOP_USER : STOP_NONE;
+        return STOP_NONE;
     if (json_string_is (status, "created"))
         return ++g->resets >= RESETS_SEEN ? STOP_RESET : STOP_NONE;
     g->resets = 0;
@@ -126,8 +152,9 @@ static int wait_for_change (struct guard *g, struct arena *a, struct text *ret)
     json_put_string (&body, g->status);
     str_puts (&body, ",\"status_message\":");
     json_put_string (&body, g->message);
-    str_addf (&body, ",\"wait_ms\":%d}", WATCH_MS);
-    struct client_request q = { .call = "x_tasks.watch", .body = str_text (&body), .wait_ms = WATCH_MS };
+    int64_t wait = g->o.ping_ms && g->o.ping_ms < WATCH_MS ? g->o.ping_ms : WATCH_MS; /* pings are due */
+    str_addf (&body, ",\"wait_ms\":%lld}", (long long)wait);
+    struct client_request q = { .call = "x_tasks.watch", .body = str_text (&body), .wait_ms = wait };
     if (client_send (g->client, a, &q, ret, &err) < 0) {
         if (client_refused (&err, 404))
             g->can_watch = false;
@@ -151,7 +178,7 @@ static void check_status (struct guard *g)
     g->quick = there > 0 && clock_monotonic () - asked < QUICK_MS ? g->quick + 1 : 0;
     g->heard = there > 0 && g->quick < 4;
     enum stop_reason reason = there == 0 ? STOP_GONE : there < 0 ? STOP_NONE : judge (g, a, task);
-    if (g->resets) { /* look again soon, whatever the server would wait for */
+    if (g->resets || g->revivals) { /* look again soon, whatever the server would wait for */
         free (g->status);
         g->status = NULL;
         g->heard = false;
@@ -160,14 +187,6 @@ static void check_status (struct guard *g)
         await_callback (g);
     if (reason != STOP_NONE)
         stop_set (g->stop, reason);
-}
-
-static void ping (struct guard *g)
-{
-    cleanup_arena struct arena *a = arena_create ();
-    struct text ignored;
-    if (call (g, a, "tasks.ping", arena_printf (a, "{\"task\":\"%s\"}", g->o.task), &ignored) < 0)
-        return;
 }
 
 /* A run without a daemon is a worker of its own, as long as it lasts. */

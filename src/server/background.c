@@ -10,7 +10,7 @@
 #include "services/tasks/tasks.h"
 #include "services/workers/workers.h"
 
-enum { SILENT_MS = 2 * 3600 * 1000 };
+enum { SILENT_PERIOD_MS = 15000, SILENT_PERIOD_MIN_MS = 100 };
 
 static int flush_keys (struct db *db, int64_t budget_ms, void *arg, struct error *err)
 {
@@ -20,29 +20,46 @@ static int flush_keys (struct db *db, int64_t budget_ms, void *arg, struct error
     return auth_flush (s->auth, db, err);
 }
 
+/* A limit counts from our own start: while we were away nobody could be heard. */
+static int64_t limit (const struct server *s, int64_t sec)
+{
+    return clock_monotonic () - s->started < sec * 1000 ? 0 : sec * 1000;
+}
+
 /* Tasks that say "running" but whose process has not been heard of. */
 static int stop_silent (struct db *db, int64_t budget_ms, void *arg, struct error *err)
 {
+    struct server *s = arg;
+    struct task_silence limits = { .lost_ms = limit (s, s->options->worker_lost_sec),
+                                   .silent_ms = limit (s, s->options->task_silent_sec) };
     int64_t stopped = 0;
 
     (void)budget_ms;
-    (void)arg;
-    if (tasks_stop_silent (db, clock_now (), SILENT_MS, &stopped, err) < 0)
+    if (tasks_stop_silent (db, clock_now (), &limits, &stopped, err) < 0)
         return -1;
     if (stopped)
         log_info ("server", "silent tasks stopped count=%lld", (long long)stopped);
     return 0;
 }
 
-static const struct sweeper rows[] = {
-    { "last use of keys", 30000, flush_keys, NULL },
-    { "silent tasks", 60000, stop_silent, NULL },
-};
+static const struct sweeper keys = { "last use of keys", 30000, flush_keys, NULL };
+
+/* How often to look: a quarter of the shorter limit, in bounds. */
+static int64_t silent_period (const struct server_options *o)
+{
+    int64_t a = o->worker_lost_sec, b = o->task_silent_sec, ms = (!b || (a && a < b) ? a : b) * 1000 / 4;
+
+    return ms > SILENT_PERIOD_MS || !ms ? SILENT_PERIOD_MS
+           : ms < SILENT_PERIOD_MIN_MS  ? SILENT_PERIOD_MIN_MS
+                                        : ms;
+}
 
 void background_add (struct server *s)
 {
-    for (size_t i = 0; i < sizeof (rows) / sizeof (*rows); i++)
-        store_add_sweeper (s->store, &rows[i], s);
+    s->started = clock_monotonic ();
+    s->silent = (struct sweeper){ "silent tasks", silent_period (s->options), stop_silent, NULL };
+    store_add_sweeper (s->store, &keys, s);
+    store_add_sweeper (s->store, &s->silent, s);
     store_add_sweeper (s->store, &events_sweeper, NULL);
     workers_background_start (s->store);
     s->queues_background = queues_background_start (s->store, s->topics);

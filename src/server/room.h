@@ -51,6 +51,8 @@ struct server {
     const char *files_folder;
     struct jobs *jobs;
     struct queues_background *queues_background;
+    struct sweeper silent; /* background.c */
+    int64_t started;       /* clock_monotonic */
     size_t body_max;
     struct loop_signal *signals[2];
     struct loop_timer *hurry;

@@ -18,6 +18,8 @@ struct server_options {
         *files_url;             /* how clients reach us; NULL: made of the listening addresses */
     int64_t body_max;           /* bytes of one API request, 0: 64 MB */
     int threads;                /* of the pool, 0: chosen */
+    int64_t worker_lost_sec;    /* silence after which a claimed task's worker is lost, 0: never */
+    int64_t task_silent_sec;    /* silence after which any running task is stopped, 0: never */
     const char *bootstrap_key;  /* "access:secret" of the first user, or NULL: made up */
     const char *bootstrap_role; /* NULL: admin */
     bool print_login_link;      /* a link with a one-time code on standard output */

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from conftest import CallError
+from conftest import CallError, wait_for
 
 
 @pytest.fixture
@@ -379,3 +379,29 @@ def test_claims_race_for_few_tasks(server, queue):
     for t in threads:
         t.join()
     assert sorted(t for t in got if t) == sorted(tasks) and got.count(None) == 7
+
+
+def test_claimed_and_never_heard_of_again(server_factory, tmp_path):
+    """The worker is lost; while the server itself was away it could hear nobody: that time does not count."""
+    conf = tmp_path / "server.conf"
+    conf.write_text("server { worker_lost_sec: 2, task_silent_sec: 4 }\n")
+    s = server_factory(["--config", str(conf)])
+    queue = s.call("queues.create", name="a queue")["id"]
+    (task,) = enqueue(s, queue, 1)
+    assert claim(s, [queue])["task"] == task
+    by_hand = make_task(s)
+    s.call("tasks.started", task=by_hand)
+    s.kill()
+    time.sleep(4)
+    started = time.monotonic()
+    s.start()
+    wait_for("the task to fail", lambda: status(s, task) == "failed")
+    assert time.monotonic() - started >= 2
+    doc = s.call("tasks.get_by_id", task=task)["task"]
+    assert doc["status_reason"] == doc["status_message"] == "Forced stop (worker lost)" and "completed" not in doc
+    wait_for("the other to be stopped", lambda: status(s, by_hand) == "stopped")
+    assert time.monotonic() - started >= 4
+    doc = s.call("tasks.get_by_id", task=by_hand)["task"]
+    assert doc["status_reason"] == doc["status_message"] == "Forced stop (non-responsive)" and "completed" not in doc
+    s.call("tasks.ping", task=by_hand)
+    assert status(s, by_hand) == "in_progress"

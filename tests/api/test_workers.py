@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from conftest import CallError
+from conftest import CallError, wait_for
 
 
 @pytest.fixture
@@ -71,6 +71,19 @@ def test_report_of_a_stranger_registers(server, worker):
     report(server, worker)
     w = find(server, worker)
     assert w["queues"] == [] and w["register_timeout"] == 600
+    report(server, worker, x_timeout=90)  # the timeout it would have registered with
+    assert find(server, worker)["register_timeout"] == 90
+    report(server, worker)
+    assert find(server, worker)["register_timeout"] == 90
+    assert "x_timeout" in refused(1002, report, server, worker, x_timeout=-1)
+
+
+def test_worker_without_a_report_is_gone(server, worker):
+    """It left no word: after its timeout it is not there any more."""
+    server.call("workers.register", worker=worker, timeout=1)
+    wait_for("the worker to be gone", lambda: find(server, worker) is None)
+    report(server, worker, x_timeout=1)
+    wait_for("the worker to be gone again", lambda: find(server, worker) is None)
 
 
 def test_refusals(server, worker):

@@ -204,11 +204,16 @@ int task_touch_from_worker (struct call *c, const char *task, const char *worker
                : 0;
 }
 
-int tasks_stop_silent (struct db *db, int64_t now, int64_t silent_ms, int64_t *ret, struct error *err)
+int tasks_stop_silent (struct db *db, int64_t now, const struct task_silence *limits, int64_t *ret,
+                       struct error *err)
 {
-    int64_t n = db_exec (db, &sql_tasks_silent, err, V_INT (now), V_INT (now - silent_ms));
-    if (n < 0)
+    int64_t lost = 0, silent = 0;
+    if (limits->lost_ms)
+        lost = db_exec (db, &sql_tasks_lost, err, V_INT (now), V_INT (now - limits->lost_ms));
+    if (lost >= 0 && limits->silent_ms)
+        silent = db_exec (db, &sql_tasks_silent, err, V_INT (now), V_INT (now - limits->silent_ms));
+    if (lost < 0 || silent < 0)
         return -1;
-    *ret = n;
+    *ret = lost + silent;
     return 0;
 }

@@ -89,7 +89,12 @@ int tasks_move_project (struct call *c, const char *from, const char *to, struct
 int task_delete_with_project (struct call *c, const char *id, bool keep_files, struct str *artifacts,
                               struct error *err) warn_unused;
 
-/* Tasks that claim to run but have been silent for `silent_ms`: forced to stopped. Called by the server every so
- * often, inside a write. *ret: how many. */
-int tasks_stop_silent (struct db *db, int64_t now, int64_t silent_ms, int64_t *ret,
+/* Tasks that say they run, and of which nothing was heard (events, pings, reports of their worker): after `lost_ms` those
+ * that an agent claimed are failed, their worker is lost; after `silent_ms` all others are stopped. 0: never. Where a
+ * stop had been asked for they are stopped. A sign of life that comes all the same revives them. Called by the server
+ * every so often, inside a write. *ret: how many. */
+struct task_silence {
+    int64_t lost_ms, silent_ms;
+};
+int tasks_stop_silent (struct db *db, int64_t now, const struct task_silence *limits, int64_t *ret,
                        struct error *err) warn_unused;

@@ -69,12 +69,15 @@ static void start (struct call *c, const char *task)
 static void silent (struct call *c)
 {
     const char *quiet = new_task (c), *busy = new_task (c), *draft = new_task (c);
+    const struct task_silence limits = { .lost_ms = 180 * 1000, .silent_ms = 2 * HOUR };
     int64_t n = 0;
     start (c, quiet);
     start (c, busy);
     c->now += 2 * HOUR;
     ok (task_touch_from_events (c, busy, 5, &err));
-    ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, 2 * HOUR, &n, &err));
+    ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, &(struct task_silence){ 0 }, &n, &err));
+    assert_int_equal (n, 0);
+    ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, &limits, &n, &err));
     assert_int_equal (n, 1);
     assert_string_equal (facts_of (c, quiet).status, "stopped");
     assert_string_equal (facts_of (c, busy).status, "in_progress");
@@ -87,6 +90,83 @@ static void silent (struct call *c)
     assert_int_equal (facts_of (c, quiet).last_iteration, 7);
     ok (task_touch_from_events (c, quiet, 3, &err));
     assert_int_equal (facts_of (c, quiet).last_iteration, 7);
+}
+
+static const char *claimed_task (struct call *c, const char *token)
+{
+    const char *task = new_task (c);
+    ok (task_queue (c, task, "q", &err));
+    ok (task_claim (c, task, "box:0", "q", token, &err));
+    return task;
+}
+
+static const char *word (struct call *c, const char *task, const char *column)
+{
+    struct tasks_get_by_id_in in = { .task = task };
+    struct tasks_get_by_id_out out = { 0 };
+    ok (tasks_get_by_id (c, &in, &out, &err));
+    return json_string (c->arena, json_get (out.task, column));
+}
+
+/* A claimed run whose worker's machine is gone fails soon; what comes from it later revives it, whatever it is. */
+static void lost (struct call *c)
+{
+    enum { LOST = 180 * 1000 };
+    const struct task_silence limits = { .lost_ms = LOST, .silent_ms = 2 * HOUR };
+    struct tasks_stop_in stop = { 0 };
+    struct tasks_stop_out stopped = { 0 };
+    struct tasks_ping_in ping = { 0 };
+    struct tasks_ping_out pinged = { 0 };
+    const char *by_hand = new_task (c), *alive, *gone[3], *wanted_end;
+    int64_t n = 0;
+    start (c, by_hand);
+    alive = claimed_task (c, "t-alive");
+    wanted_end = claimed_task (c, "t-end");
+    for (int i = 0; i < 3; i++)
+        gone[i] = claimed_task (c, arena_printf (c->arena, "t-%d", i));
+    stop.task = wanted_end;
+    ok (tasks_stop (c, &stop, &stopped, &err));
+    assert_string_equal (facts_of (c, wanted_end).status, "in_progress");
+    c->now += LOST;
+    ok (tasks_stop_silent (db, c->now, &limits, &n, &err));
+    assert_int_equal (n, 0);
+    ok (task_touch_from_worker (c, alive, "box:0", &err));
+    c->now += 1;
+    ok (tasks_stop_silent (db, c->now, &limits, &n, &err));
+    assert_int_equal (n, 4);
+    assert_string_equal (facts_of (c, by_hand).status, "in_progress"); /* nobody said it would tell */
+    assert_string_equal (facts_of (c, alive).status, "in_progress");
+    assert_string_equal (facts_of (c, wanted_end).status, "stopped");
+    assert_string_equal (facts_of (c, gone[0]).status, "failed");
+    assert_string_equal (word (c, gone[0], "status_reason"), "Forced stop (worker lost)");
+    assert_int_equal (facts_of (c, gone[0]).completed, 0);
+    c->now += 1000;
+    ok (task_touch_from_worker (c, gone[0], "box:0", &err));
+    ok (task_touch_from_events (c, gone[1], 7, &err));
+    ping.task = gone[2];
+    ok (tasks_ping (c, &ping, &pinged, &err));
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal (facts_of (c, gone[i]).status, "in_progress");
+        assert_string_equal (word (c, gone[i], "status_reason"), "");
+        assert_string_equal (word (c, gone[i], "status_message"), "");
+    }
+    ok (task_touch_from_worker (c, wanted_end, "box:0", &err)); /* it lives, and still has to end */
+    assert_string_equal (facts_of (c, wanted_end).status, "in_progress");
+    assert_string_equal (word (c, wanted_end, "status_message"), "stopping");
+}
+
+/* Once it went back into a queue it is another run: the old worker's token is worth nothing. */
+static void claim_ends_with_the_queue (struct call *c)
+{
+    const char *task = claimed_task (c, "old token");
+    struct tasks_stopped_in in = { .task = task };
+    struct tasks_stopped_out out = { 0 };
+    struct tasks_enqueue_in again = { .task = task, .queue_name = "a queue", .update_execution_queue = true };
+    struct tasks_enqueue_out queued = { 0 };
+    ok (tasks_stopped (c, &in, &out, &err));
+    assert_string_equal (task_claimed_with (c, "old token"), task);
+    ok (tasks_enqueue (c, &again, &queued, &err));
+    assert_null (task_claimed_with (c, "old token"));
 }
 
 static void stopped_by_hand_stays (struct call *c)
@@ -182,6 +262,8 @@ static void files_go (struct call *c)
         in_write (name);                                                                                     \
     }
 T (silent)
+T (lost)
+T (claim_ends_with_the_queue)
 T (stopped_by_hand_stays)
 T (claims)
 T (queue_goes)
@@ -213,8 +295,11 @@ static int tear_down (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test (test_silent),
+                                        cmocka_unit_test (test_lost),
+                                        cmocka_unit_test (test_claim_ends_with_the_queue),
                                         cmocka_unit_test (test_stopped_by_hand_stays),
-                                        cmocka_unit_test (test_claims), cmocka_unit_test (test_queue_goes),
+                                        cmocka_unit_test (test_claims),
+                                        cmocka_unit_test (test_queue_goes),
                                         cmocka_unit_test (test_files_go) };
     return cmocka_run_group_tests (tests, set_up, tear_down);
 }

@@ -55,6 +55,15 @@ static struct worker worker_new (struct call *c, const char *id)
                             .timeout = WORKER_TIMEOUT_S };
 }
 
+static int timeout_take (struct worker *w, const char *field, int64_t s, struct error *err)
+{
+    if (s < 0 || s > WORKER_TIMEOUT_MAX_S)
+        return error_set (err, ERR_WORKER_REGISTRATION, "%s: %lld s is not between 0 and %d", field,
+                          (long long)s, WORKER_TIMEOUT_MAX_S);
+    w->timeout = s ? s : WORKER_TIMEOUT_S;
+    return 0;
+}
+
 int workers_register (struct call *c, const struct workers_register_in *in, struct workers_register_out *out,
                       struct error *err)
 {
@@ -63,10 +72,8 @@ int workers_register (struct call *c, const struct workers_register_in *in, stru
     (void)out;
     if (worker_check (in->worker, err) < 0)
         return -1;
-    if (in->timeout < 0 || in->timeout > WORKER_TIMEOUT_MAX_S)
-        return error_set (err, ERR_WORKER_REGISTRATION, "timeout: %lld s is not between 0 and %d",
-                          (long long)in->timeout, WORKER_TIMEOUT_MAX_S);
-    w.timeout = in->timeout ? in->timeout : WORKER_TIMEOUT_S;
+    if (timeout_take (&w, "timeout", in->timeout, err) < 0)
+        return -1;
     w.queues = LIST (in->queues);
     w.tags = LIST (in->tags);
     w.system_tags = LIST (in->system_tags);
@@ -119,6 +126,8 @@ int workers_status_report (struct call *c, const struct workers_status_report_in
         return -1;
     if (!worker_get (c, in->worker, &w))
         w = worker_new (c, in->worker);
+    if (in->has.x_timeout && timeout_take (&w, "x_timeout", in->x_timeout, err) < 0)
+        return -1;
     if (in->machine_stats.n > STATS_MAX)
         return error_set (err, ERR_VALIDATION, "machine_stats: more than %d bytes", STATS_MAX);
     if (in->timestamp < 0 || in->timestamp > c->now + 365LL * 24 * 3600 * 1000)

@@ -1,0 +1,94 @@
+"""A worker of which nothing is heard: its machine is gone, or only the link to it."""
+import os
+import pathlib
+import signal
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from conftest import wait_for  # noqa: E402
+from daemon_bench import (  # noqa: E402, F401
+    COUNTER, Proxy, carriers, config_by, daemons, lines, make_task, task_of, wait_status)
+
+
+@pytest.fixture
+def impatient(server_factory, tmp_path):
+    """A server that takes a task's worker for lost after two seconds of silence."""
+    conf = tmp_path / "server.conf"
+    conf.write_text("server { worker_lost_sec: 2 }\n")
+    return server_factory(["--config", str(conf)])
+
+
+QUICK_REPORTS = {"CLEARML_AGENT_STATUS_REPORT_FREQ_SEC": "0.2"}
+# Says nothing: only the agent tells that it lives.
+MUTE = """
+import os, time
+folder = {folder!r}
+open(folder + "/pid", "w").write(str(os.getpid()))
+while not os.path.exists(folder + "/enough"):
+    time.sleep(0.01)
+"""
+
+
+def test_machine_disappears(impatient, daemons, tmp_path):
+    """Agent, supervisor and task are gone at once, without a word: soon the worker is gone too, and the task failed. The
+    machine comes back: its next agent tells what it finds."""
+    server = impatient
+    d = daemons(server, "--queue", "default", env=QUICK_REPORTS).ready()
+    task = make_task(server, COUNTER.format(folder=str(tmp_path)))
+    wait_for("the task to run", lambda: lines(tmp_path) > 5)
+    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    for pid in (d.process.pid, *carriers(run["run"])):
+        os.kill(pid, signal.SIGKILL)
+    d.process.wait()
+    wait_for("the last process", lambda: not carriers(run["run"]))
+    t = wait_status(server, task)
+    assert (t["status"], t["status_reason"]) == ("failed", "Forced stop (worker lost)")
+    wait_for("the worker to be gone", lambda: server.call("workers.get_all", last_seen=0)["workers"] == [])
+    second = daemons(server, "--queue", "default", env=QUICK_REPORTS).ready()
+    wait_for("the folder to be tidied", lambda: not second.journals())
+    t = task_of(server, task)
+    assert (t["status"], "supervisor lost" in t["status_reason"]) == ("failed", True), t["status_reason"]
+
+
+@pytest.mark.parametrize("then", ["goes on", "goes on without its agent", "ended meanwhile", "was to be stopped"])
+def test_link_is_cut_for_longer_than_the_server_waits(impatient, daemons, tmp_path, then):
+    """The worker is taken for lost, and it was not: when the link is back the task goes on as if nothing had been."""
+    server = impatient
+    proxy = Proxy(server.api_port)
+    conf = config_by(server, proxy, tmp_path / "proxy.conf")
+    with open(conf, "a") as more:
+        more.write("agent.task_ping_interval_sec: 0.3\n")
+    d = daemons(server, "--queue", "default", conf=conf, env=QUICK_REPORTS).ready()
+    task = make_task(server, MUTE.format(folder=str(tmp_path)))
+    pid = int(wait_for("the task to run", lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
+    if then == "goes on without its agent":
+        d.process.kill()
+        d.process.wait()
+    proxy.cut()
+    if then == "was to be stopped":
+        server.call("tasks.stop", task=task)
+    t = wait_status(server, task)
+    assert t["status_reason"] == "Forced stop (worker lost)"
+    assert t["status"] == ("stopped" if then == "was to be stopped" else "failed")
+    if then == "ended meanwhile":
+        (tmp_path / "enough").touch()
+        wait_for("the task's end", lambda: not pathlib.Path(f"/proc/{pid}").exists())
+    proxy.open()
+    if then.startswith("goes on"):
+        t = wait_status(server, task, "in_progress")
+        assert (t["status_reason"], t["status_message"]) == ("", "")
+        assert pathlib.Path(f"/proc/{pid}").exists()
+        (tmp_path / "enough").touch()
+    if then == "was to be stopped":
+        wait_for("the stop", lambda: task_of(server, task)["status_reason"] == "task was stopped by tasks.stop")
+        assert task_of(server, task)["status"] == "stopped" and not pathlib.Path(f"/proc/{pid}").exists()
+    else:
+        wait_status(server, task, "completed")
+    if d.process.poll() is not None:
+        d = daemons(server, "--queue", "default", conf=conf, env=QUICK_REPORTS).ready()
+    assert wait_status(server, make_task(server, "print('next')"))["status"] == "completed"
+    d.end()
+    proxy.cut()
