@@ -1,6 +1,9 @@
 // What a chart draws: buckets with true extremes, gaps where there is no number, counts of what is not drawn.
 import { describe, expect, it } from 'vitest';
 import { singleValues } from '../src/api/scalars';
+import { sparkKey, sparksOf } from '../src/api/sparks';
+import type { Task } from '../src/api/types';
+import { metricsOf } from '../src/lib/task';
 import { align, footNote, fromHistogram, fromSeries, nanMarks, positive, smooth, thin, type Curve } from '../src/charts/curves';
 
 const curve = (p: Partial<Curve>): Curve => ({
@@ -124,4 +127,11 @@ describe('footNote', () => {
   it('says in all for several unlike', () => expect(footNote([curve({}), curve({ total: 5 })]).text).toBe('8 points in all'));
   it('counts what is no number', () => expect(footNote([curve({ nan: [0, 3, 1], inf: [2, 0, 0] })])).toMatchObject({ nan: 4, inf: 2 }));
   it('owns up to means only', () => expect(footNote([curve({ band: false })]).text).toContain('no min–max'));
+});
+
+it('takes small curves out of the answer for many tasks', () => {
+  const task = { id: 'a', last_metrics: { m: { v: { metric: 'loss', variant: 'val', value: 1, count: 3 } } } } as unknown as Task;
+  const answer = { loss: { val: { a: { y: [3, 'NaN', 1] }, b: { y: [9] } } } };
+  expect([...sparksOf(answer, { task, metrics: metricsOf(task) })]).toEqual([[sparkKey('a', 'loss/val'), [3, null, 1]]]);
+  expect([...sparksOf({}, { task, metrics: metricsOf(task) })]).toEqual([[sparkKey('a', 'loss/val'), []]]);
 });

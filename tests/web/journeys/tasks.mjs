@@ -11,6 +11,12 @@ export default async (t) => {
     "no progress beside the running state",
   );
 
+  // Small curves stand beside the numbers of the first two metrics, where a task has such a curve.
+  const curve = (name) => row(name).locator("svg.spark path");
+  await curve("segformer-good").first().waitFor({ state: "attached" });
+  t.equal(await curve("segformer-good").count(), 2, "small curves of a task");
+  t.equal(await curve("unet-draft").count(), 0, "small curves of a draft");
+
   const box = page.getByLabel("Filter tasks");
   await page.keyboard.press("/");
   await page.keyboard.type("status:failed");

@@ -3,6 +3,9 @@ import { useMemo, useState } from 'react';
 import type { Task } from '../../api/types';
 import { metricsOf, paramsOf, rankMetric } from '../../lib/task';
 
+/** So many metric columns, from the left, show a small curve beside the number. */
+export const SPARKED = 2;
+
 export interface Columns {
   metrics: string[];
   params: string[];

@@ -7,7 +7,8 @@ import { useKeys } from '../../lib/keys';
 import { useNarrow } from '../../lib/media';
 import { betterIs } from '../../lib/task';
 import { navigate, taskPath } from '../../router';
-import type { Columns, Found } from './columns';
+import { useSparks } from '../../api/sparks';
+import { SPARKED, type Columns, type Found } from './columns';
 import { TaskCard, TaskRow, type RowView } from './row';
 
 export interface GridProps {
@@ -122,6 +123,14 @@ export function TaskGrid(p: GridProps) {
   useEffect(() => virt.measure(), [size, virt]);
   const items = virt.getVirtualItems();
   const lastShown = items[items.length - 1]?.index ?? 0;
+  const sparked = narrow ? [] : cols.metrics.slice(0, SPARKED);
+  const sparks = useSparks(
+    items.flatMap((v) => {
+      const r = rows[v.index];
+      if (!r) return [];
+      return [{ task: r.task, metrics: sparked.flatMap((k) => r.metrics.get(k) ?? []).filter((m) => !m.single && m.count !== 1) }];
+    }),
+  );
   useEffect(() => {
     if (p.more && lastShown >= rows.length - 20) p.loadMore();
   }, [lastShown, rows.length, p.more]); // eslint-disable-line
@@ -198,7 +207,7 @@ export function TaskGrid(p: GridProps) {
     );
   }
   const fixed = [
-    ...cols.metrics.map((k) => clamp(96, 124, 44 + k.length * 6.6)),
+    ...cols.metrics.map((k, i) => (i < SPARKED ? 124 : clamp(96, 124, 44 + k.length * 6.6))),
     ...cols.params.map((k) => paramWidth(rows, k)),
     82,
     84,
@@ -276,6 +285,7 @@ export function TaskGrid(p: GridProps) {
                   index={v.index}
                   cols={cols}
                   best={best}
+                  sparks={sparks}
                   selected={selected.has(r.task.id)}
                   current={v.index === Math.min(cur, rows.length - 1)}
                   wide={p.wide}

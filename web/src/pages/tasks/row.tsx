@@ -2,12 +2,13 @@
 import { Checkbox } from '@mantine/core';
 import { memo, type KeyboardEvent, type MouseEvent } from 'react';
 import type { Task } from '../../api/types';
-import { Ago, Bar, Dot, StatusBadge, Tag } from '../../components/bits';
+import { Ago, Bar, Dot, Spark, StatusBadge, Tag } from '../../components/bits';
 import { colorSlot } from '../../lib/color';
 import { formatDuration, formatNumber, parseTime } from '../../lib/format';
 import { durationOf, metricsOf, paramsOf, progressOf, reasonOf, statusOf, type Metric } from '../../lib/task';
 import { Link, navigate, projectPath, taskPath } from '../../router';
-import type { Columns } from './columns';
+import { sparkKey, type Sparks } from '../../api/sparks';
+import { SPARKED, type Columns } from './columns';
 
 export interface RowView {
   task: Task;
@@ -40,13 +41,14 @@ export function StatusCell({ t }: { t: Task }) {
     </>
   );
 }
-function MetricCell({ m, best }: { m: Metric | undefined; best: boolean }) {
+function MetricCell({ m, best, spark }: { m: Metric | undefined; best: boolean; spark: Array<number | null> | undefined }) {
   const v = m?.value ?? null;
   const tip = m
     ? `${m.key} ${m.value ?? ''}\nmin ${formatNumber(m.min)} at ${m.minAt.toLocaleString('en')}, max ${formatNumber(m.max)} at ${m.maxAt.toLocaleString('en')}`
     : undefined;
   return (
     <div role="gridcell" className={`c num${best ? ' best' : ''}${v === null ? ' nil' : ''}`} title={tip}>
+      {spark && <Spark v={spark} w={40} color={best ? 'var(--best)' : 'var(--spark)'} />}
       <span className="mv">
         <b className="crown" aria-label={best ? 'best' : undefined}>
           {best ? '★' : ''}
@@ -62,6 +64,7 @@ interface RowProps {
   index: number;
   cols: Columns;
   best: Map<string, string>;
+  sparks: Sparks;
   selected: boolean;
   current: boolean;
   wide: boolean;
@@ -76,6 +79,7 @@ export const TaskRow = memo(function TaskRow({
   index,
   cols,
   best,
+  sparks,
   selected,
   current,
   wide,
@@ -145,8 +149,13 @@ export const TaskRow = memo(function TaskRow({
           </Link>
         </div>
       )}
-      {cols.metrics.map((k) => (
-        <MetricCell key={k} m={view.metrics.get(k)} best={best.get(k) === t.id} />
+      {cols.metrics.map((k, i) => (
+        <MetricCell
+          key={k}
+          m={view.metrics.get(k)}
+          best={best.get(k) === t.id}
+          spark={i < SPARKED ? (sparks.get(sparkKey(t.id, k)) ?? []) : undefined}
+        />
       ))}
       {cols.params.map((k, i) => {
         const v = view.params.get(k);
