@@ -207,6 +207,37 @@ struct text tags_of (struct arena *a, const char *const *v, size_t n)
     return tags_write (a, &l);
 }
 
+/* -- what is in use */
+int distinct_values (struct call *c, const struct query_entity *e, const char *select, const char *from,
+                     struct text body, struct tag_list *ret, struct error *err)
+{
+    struct query_source src = call_source (c);
+    struct query_options o = { .flags = QUERY_OWN | QUERY_SHOW_HIDDEN };
+    struct query_where w;
+    cleanup_rows struct rows r = { 0 };
+    int more;
+    if (query_conditions (&src, e, body, &o, &w, err) < 0)
+        return -1;
+    const char *sql =
+        arena_printf (c->arena, "SELECT DISTINCT %s FROM %s%s WHERE %s", select, e->from, from, w.sql.p);
+    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
+        return -1;
+    while ((more = db_next (&r, err)) > 0)
+        if (!row_null (&r, 0))
+            tags_add (c->arena, ret, row_str (&r, 0, c->arena));
+    return more;
+}
+
+int tags_in_use (struct call *c, const struct query_entity *e, struct text body, struct tag_list *ret_tags,
+                 struct tag_list *ret_system, struct error *err)
+{
+    if (distinct_values (c, e, "j.value", ", json_each(e.tags) j", body, ret_tags, err) < 0)
+        return -1;
+    return ret_system
+               ? distinct_values (c, e, "j.value", ", json_each(e.system_tags) j", body, ret_system, err)
+               : 0;
+}
+
 /* -- metadata */
 static int metadata_item_check (struct text key, struct text item, struct error *err)
 {

@@ -49,6 +49,20 @@ bool tags_have (const struct tag_list *l, const char *tag);
 struct text tags_write (struct arena *a, const struct tag_list *l);
 struct text tags_of (struct arena *a, const char *const *v, size_t n); /* check, sort, write in one */
 
+/* Distinct values of an SQL expression over the rows that `body` selects of an entity (alias e; `from` joins more to
+ * it): own ones, hidden ones too. They join ret. */
+int distinct_values (struct call *c, const struct query_entity *e, const char *select, const char *from,
+                     struct text body, struct tag_list *ret, struct error *err) warn_unused;
+/* Their tags, and their system tags unless ret_system is NULL. */
+int tags_in_use (struct call *c, const struct query_entity *e, struct text body, struct tag_list *ret_tags,
+                 struct tag_list *ret_system, struct error *err) warn_unused;
+/* Such a list as a member of an answer, an empty one too. */
+#define PUT_LIST(out_field, list)                                                                            \
+    do {                                                                                                     \
+        (out_field).v = (list).v ? (list).v : arena_array (c->arena, const char *, 1);                       \
+        (out_field).n = (list).n;                                                                            \
+    } while (0)
+
 /* Metadata of a request, {key: {key, type, value}}: an object of objects of strings, at most METADATA_MAX bytes; else
  * 400/12 naming the item. */
 enum { METADATA_MAX = 1 << 20 };

@@ -155,6 +155,12 @@ int projects_get_by_id (struct call *c, const struct projects_get_by_id_in *in,
     return 0;
 }
 
+const char project_active_where[] =
+    "e.id IN (SELECT t.ancestor FROM project_tree t WHERE t.project IN ("
+    "SELECT id FROM project WHERE user IN (SELECT value FROM json_each(?1)) UNION "
+    "SELECT project FROM task WHERE user IN (SELECT value FROM json_each(?1)) UNION "
+    "SELECT project FROM model WHERE user IN (SELECT value FROM json_each(?1))))";
+
 /* children_type and active_users: which projects, as one condition over ids. */
 struct selection {
     struct str sql;
@@ -195,8 +201,8 @@ static int select_tagged (struct call *c, struct selection *s, const char *type,
         fields_json (&ask, "tags", tags);
     }
     str_putc (&ask, '}');
-    if (project_distinct (c, report ? &tasks_entity : &projects_entity, report ? "e.project" : "e.id", "",
-                          str_text (&ask), &found, err) < 0)
+    if (distinct_values (c, report ? &tasks_entity : &projects_entity, report ? "e.project" : "e.id", "",
+                         str_text (&ask), &found, err) < 0)
         return -1;
     s->v[s->n++] = V_TEXT (tags_write (c->arena, &found));
     select_ids (
@@ -216,10 +222,7 @@ static int selection_of (struct call *c, struct selection *s, bool shallow, stru
         select_ids (s, "e.parent IS NULL");
     if (json_kind (users) == JSON_ARRAY && json_count (users)) {
         s->v[s->n++] = V_TEXT (users);
-        select_ids (s, "e.id IN (SELECT t.ancestor FROM project_tree t WHERE t.project IN ("
-                       "SELECT id FROM project WHERE user IN (SELECT value FROM json_each(?1)) UNION "
-                       "SELECT project FROM task WHERE user IN (SELECT value FROM json_each(?1)) UNION "
-                       "SELECT project FROM model WHERE user IN (SELECT value FROM json_each(?1))))");
+        select_ids (s, project_active_where);
     }
     if (!type)
         return 0;

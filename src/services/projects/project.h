@@ -35,9 +35,7 @@ int project_name_free (struct call *c, const char *path, struct error *err) warn
 int project_replace (struct call *c, const struct project *p, const char *parent, const char *new_name,
                      struct error *err) warn_unused;
 
-/* -- query pieces: distinct values of an expression over tasks or models */
-int project_distinct (struct call *c, const struct query_entity *e, const char *select, const char *from,
-                      struct text body, struct tag_list *ret, struct error *err) warn_unused;
+/* -- query pieces */
 /* {"project":[...],"include_subprojects":true,...filter} */
 struct text project_scope (struct call *c, const char *const *projects, size_t n, bool below,
                            struct text filter);

@@ -12,6 +12,10 @@ extern const struct query_entity projects_entity;
 int project_find_or_create (struct call *c, const char *name, const char *description, const char **ret_id,
                             struct error *err) warn_unused;
 
+/* A condition over projects (alias e): those in which one of some users (a JSON list, ?1) made something, and those above
+ * them. */
+extern const char project_active_where[];
+
 /* Is it there, own or public? 400/401 when not; 403/21 when it is public and `for_write`. */
 int project_check (struct call *c, const char *id, bool for_write, struct error *err) warn_unused;
 

@@ -35,60 +35,19 @@ struct text project_scope (struct call *c, const char *const *projects, size_t n
     return str_text (&s);
 }
 
-int project_distinct (struct call *c, const struct query_entity *e, const char *select, const char *from,
-                      struct text body, struct tag_list *ret, struct error *err)
-{
-    struct query_source src = call_source (c);
-    struct query_options o = { .flags = QUERY_OWN | QUERY_SHOW_HIDDEN };
-    struct query_where w;
-    cleanup_rows struct rows r = { 0 };
-    int more;
-    if (query_conditions (&src, e, body, &o, &w, err) < 0)
-        return -1;
-    const char *sql =
-        arena_printf (c->arena, "SELECT DISTINCT %s FROM %s%s WHERE %s", select, e->from, from, w.sql.p);
-    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
-        return -1;
-    while ((more = db_next (&r, err)) > 0)
-        if (!row_null (&r, 0))
-            tags_add (c->arena, ret, row_str (&r, 0, c->arena));
-    return more;
-}
-
 /* -- tags */
-struct tags_answer {
-    struct tag_list tags, system;
-};
-
-static int tags_answer (struct call *c, const struct query_entity *e, struct text body, bool system,
-                        struct tags_answer *ret, struct error *err)
-{
-    *ret = (struct tags_answer){ 0 };
-    if (project_distinct (c, e, "j.value", ", json_each(e.tags) j", body, &ret->tags, err) < 0)
-        return -1;
-    return system
-               ? project_distinct (c, e, "j.value", ", json_each(e.system_tags) j", body, &ret->system, err)
-               : 0;
-}
-
-#define PUT_LIST(out_field, list)                                                                            \
-    do {                                                                                                     \
-        (out_field).v = (list).v ? (list).v : arena_array (c->arena, const char *, 1);                       \
-        (out_field).n = (list).n;                                                                            \
-    } while (0)
-
 #define TAGS_CALL(name, entity, below, always)                                                               \
     int projects_##name (struct call *c, const struct projects_##name##_in *in,                              \
                          struct projects_##name##_out *out, struct error *err)                               \
     {                                                                                                        \
-        struct tags_answer a;                                                                                \
+        struct tag_list tags = { 0 }, system_tags = { 0 };                                                   \
         bool system = in->include_system || (always);                                                        \
         struct text body = project_scope (c, in->projects.v, in->projects.n, below, in->filter);             \
-        if (tags_answer (c, entity, body, system, &a, err) < 0)                                              \
+        if (tags_in_use (c, entity, body, &tags, system ? &system_tags : NULL, err) < 0)                     \
             return -1;                                                                                       \
-        PUT_LIST (out->tags, a.tags);                                                                        \
+        PUT_LIST (out->tags, tags);                                                                          \
         if (system)                                                                                          \
-            PUT_LIST (out->system_tags, a.system);                                                           \
+            PUT_LIST (out->system_tags, system_tags);                                                        \
         return 0;                                                                                            \
     }
 TAGS_CALL (get_task_tags, &tasks_entity, true, false)
@@ -110,12 +69,12 @@ static struct text as_ids (struct call *c, const char *const *projects, size_t n
 int projects_get_project_tags (struct call *c, const struct projects_get_project_tags_in *in,
                                struct projects_get_project_tags_out *out, struct error *err)
 {
-    struct tags_answer a;
+    struct tag_list tags = { 0 }, system_tags = { 0 };
     struct text body = as_ids (c, in->projects.v, in->projects.n, in->filter);
-    if (tags_answer (c, &projects_entity, body, true, &a, err) < 0)
+    if (tags_in_use (c, &projects_entity, body, &tags, &system_tags, err) < 0)
         return -1;
-    PUT_LIST (out->tags, a.tags);
-    PUT_LIST (out->system_tags, a.system);
+    PUT_LIST (out->tags, tags);
+    PUT_LIST (out->system_tags, system_tags);
     return 0;
 }
 
@@ -330,7 +289,7 @@ int projects_get_user_names (struct call *c, const struct projects_get_user_name
         project_scope (c, in->projects.v, in->projects.n, in->include_subprojects, (struct text){ 0 });
     struct query_result found;
     struct query_options o = { .flags = QUERY_UNPAGED | QUERY_SHOW_HIDDEN };
-    if (project_distinct (c, models ? &models_entity : &tasks_entity, "e.user", "", body, &users, err) < 0)
+    if (distinct_values (c, models ? &models_entity : &tasks_entity, "e.user", "", body, &users, err) < 0)
         return -1;
     if (!users.n) {
         out->users = TEXT ("[]");
