@@ -72,7 +72,8 @@ static const struct counted PROJECTS = { &projects_entity, "projects", NULL, tru
                             PIPELINES = { &projects_entity, "pipelines", NULL, false },
                             PIPELINE_RUNS = { &tasks_entity, "pipeline_runs", "controller", false },
                             DATASETS = { &projects_entity, "datasets", NULL, false },
-                            DATASET_VERSIONS = { &tasks_entity, "dataset_versions", "data_processing", false },
+                            DATASET_VERSIONS = { &tasks_entity, "dataset_versions", "data_processing",
+                                                 false },
                             REPORTS = { &tasks_entity, "reports", "report", false };
 
 /* The query of the request with what its kind adds. */
@@ -100,8 +101,8 @@ static struct text wish_of (struct call *c, const struct organization_get_entiti
     return str_text (&s);
 }
 
-static int count (struct call *c, const struct organization_get_entities_count_in *in, const struct counted *k,
-                  struct text query, int64_t *ret, struct error *err)
+static int count (struct call *c, const struct organization_get_entities_count_in *in,
+                  const struct counted *k, struct text query, int64_t *ret, struct error *err)
 {
     struct query_source src = call_source (c);
     struct value users = V_TEXT (tags_of (c->arena, in->active_users.v, in->active_users.n));
@@ -109,7 +110,9 @@ static int count (struct call *c, const struct organization_get_entities_count_i
     const char *where = active ? project_active_where : NULL;
     struct query_options o = {
         .flags = QUERY_SHOW_HIDDEN | (in->allow_public ? 0 : QUERY_OWN),
-        .where = !hide ? where : where ? arena_printf (c->arena, "e.hidden = 0 AND %s", where) : "e.hidden = 0",
+        .where = !hide   ? where
+                 : where ? arena_printf (c->arena, "e.hidden = 0 AND %s", where)
+                         : "e.hidden = 0",
         .values = &users,
         .values_n = active,
     };
