@@ -1,7 +1,8 @@
 /* task_clone.c - `stoker task clone`: a draft like another task, with other parameters; --queue sends it on its way.
  *
  * A parameter is SECTION/NAME=VALUE. One that the source task has not is an error that names the nearest one, unless
- * --new allows it: a typing mistake must not start a training with the old value. */
+ * --new allows it: a typing mistake must not start a training with the old value. A parameter keeps the type that was
+ * recorded; one recorded as null, or new, takes the type that its value has in Python, or a list would arrive as text. */
 #include "cli/task.h"
 
 #include "base/opt.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct clone_opts {
@@ -44,7 +46,7 @@ static const struct opt_command command = {
 };
 
 struct parameter {
-    const char *section, *name, *value;
+    const char *section, *name, *value, *type, *description;
 };
 
 static int parse_parameter (struct arena *a, const char *word, struct parameter *ret, struct error *err)
@@ -59,12 +61,9 @@ static int parse_parameter (struct arena *a, const char *word, struct parameter 
     return 0;
 }
 
-/* The source's parameters as "Section/name", for checking and for the nearest name. */
-static int source_names (struct remote *r, const char *id, const char *const **ret, struct error *err)
+static int source_parameters (struct remote *r, const char *id, struct text *ret, struct error *err)
 {
     struct text data;
-    const char **names;
-    size_t n = 0;
     struct json_iter it;
 
     if (remote_call (
@@ -76,32 +75,84 @@ static int source_names (struct remote *r, const char *id, const char *const **r
     it = json_iter (json_get (data, "tasks"));
     if (!json_next (&it))
         return error_set (err, ENOENT, "the server has no task %s any more", id);
-    data = json_get (it.value, "hyperparams");
-    for (struct json_iter s = json_iter (data); json_next (&s);)
-        n += json_count (s.value);
-    names = arena_array (r->arena, const char *, n + 1);
-    n = 0;
-    for (struct json_iter s = json_iter (data); json_next (&s);)
-        for (struct json_iter p = json_iter (s.value); json_next (&p);)
-            names[n++] =
-                arena_printf (r->arena, "%s/%s", json_key (r->arena, s.key), json_key (r->arena, p.key));
-    *ret = names;
+    *ret = json_get (it.value, "hyperparams");
     return 0;
 }
 
-static int check_known (struct remote *r, const struct parameter *p, const char *const *names,
-                        struct error *err)
+/* "Section/name" of each, for the nearest name. */
+static const char *const *names_of (struct arena *a, struct text sections)
 {
-    const char *full = arena_printf (r->arena, "%s/%s", p->section, p->name), *near;
+    const char **names;
+    size_t n = 0;
 
-    for (const char *const *n = names; *n; n++)
-        if (!strcmp (*n, full))
-            return 0;
-    near = opt_nearest (full, names);
+    for (struct json_iter s = json_iter (sections); json_next (&s);)
+        n += json_count (s.value);
+    names = arena_array (a, const char *, n + 1);
+    n = 0;
+    for (struct json_iter s = json_iter (sections); json_next (&s);)
+        for (struct json_iter p = json_iter (s.value); json_next (&p);)
+            names[n++] = arena_printf (a, "%s/%s", json_key (a, s.key), json_key (a, p.key));
+    return names;
+}
+
+/* The Python type that a text reads as, NULL for None. */
+static const char *type_of (const char *value)
+{
+    static const char *const pairs[][2] = { { "[]", "list" }, { "()", "tuple" }, { "{}", "dict" } };
+    size_t n = strlen (value);
+    const char *digits = value + (*value == '-' || *value == '+');
+    char *end;
+
+    if (!n || !strcmp (value, "None"))
+        return NULL;
+    if (!strcmp (value, "True") || !strcmp (value, "False"))
+        return "bool";
+    for (size_t i = 0; n > 1 && i < sizeof (pairs) / sizeof (*pairs); i++)
+        if (*value == pairs[i][0][0] && value[n - 1] == pairs[i][0][1])
+            return pairs[i][1];
+    if (*digits && !digits[strspn (digits, "0123456789")])
+        return "int";
+    strtod (value, &end);
+    return *end || strpbrk (value, "xX \t") ? "str" : "float";
+}
+
+/* What the source says of a parameter; false: it has none of this name. */
+static bool take_recorded (struct arena *a, struct text sections, struct parameter *p)
+{
+    struct text was = json_get (json_get (sections, p->section), p->name);
+    const char *value = json_string (a, json_get (was, "value"));
+
+    p->type = json_string (a, json_get (was, "type"));
+    p->description = json_string (a, json_get (was, "description"));
+    if (!p->type || !*p->type || !strcmp (p->type, "NoneType"))
+        p->type = value && *value ? p->type : type_of (p->value);
+    return was.p != NULL;
+}
+
+static int unknown (struct arena *a, const struct parameter *p, struct text sections, struct error *err)
+{
+    const char *full = arena_printf (a, "%s/%s", p->section, p->name),
+               *near = opt_nearest (full, names_of (a, sections));
+
     if (near)
         return error_set (err, EINVAL, "the task has no parameter %s; did you mean %s? (--new adds it)", full,
                           near);
     return error_set (err, EINVAL, "the task has no parameter %s (--new adds it)", full);
+}
+
+static int take_parameters (struct remote *r, const char *source, const struct clone_opts *o,
+                            struct parameter *p, struct error *err)
+{
+    struct text sections;
+
+    if (!o->set.n)
+        return 0;
+    if (source_parameters (r, source, &sections, err) < 0)
+        return -1;
+    for (size_t i = 0; i < o->set.n; i++)
+        if (!take_recorded (r->arena, sections, &p[i]) && !o->allow_new)
+            return unknown (r->arena, &p[i], sections, err);
+    return 0;
 }
 
 static int set_parameters (struct remote *r, const char *id, const struct parameter *p, size_t n,
@@ -121,6 +172,14 @@ static int set_parameters (struct remote *r, const char *id, const struct parame
         json_put_string (&body, p[i].name);
         json_put_key (&body, "value");
         json_put_string (&body, p[i].value);
+        if (p[i].type && *p[i].type) {
+            json_put_key (&body, "type");
+            json_put_string (&body, p[i].type);
+        }
+        if (p[i].description) {
+            json_put_key (&body, "description");
+            json_put_string (&body, p[i].description);
+        }
         str_putc (&body, '}');
     }
     str_puts (&body, "]}");
@@ -165,7 +224,6 @@ static int make_clone (struct remote *r, const char *source, const struct clone_
 static int run (struct remote *r, const struct clone_opts *o, char **ret_id, struct error *err)
 {
     struct parameter *p = arena_array (r->arena, struct parameter, o->set.n);
-    const char *const *names = NULL;
     char *source, *queue = NULL;
     struct text data;
 
@@ -175,12 +233,7 @@ static int run (struct remote *r, const struct clone_opts *o, char **ret_id, str
     if (remote_find_task (r, o->task, &source, err) < 0 ||
         (o->queue && remote_find_queue (r, o->queue, &queue, err) < 0))
         return -1;
-    if (o->set.n && !o->allow_new && source_names (r, source, &names, err) < 0)
-        return -1;
-    for (size_t i = 0; names && i < o->set.n; i++)
-        if (check_known (r, &p[i], names, err) < 0)
-            return -1;
-    if (make_clone (r, source, o, ret_id, err) < 0)
+    if (take_parameters (r, source, o, p, err) < 0 || make_clone (r, source, o, ret_id, err) < 0)
         return -1;
     if (set_parameters (r, *ret_id, p, o->set.n, err) < 0)
         return error_wrap (err, "the clone %s is made, but its parameters are not set", *ret_id);

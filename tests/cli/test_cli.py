@@ -82,6 +82,32 @@ def test_task_ls_show_clone(shared_server):
     assert done.returncode == 1 and "no such task" in done.stderr
 
 
+@pytest.mark.parametrize("recorded, value, stored", [
+    ({"value": "", "description": "d"}, "[600, 500]", "list"),  # recorded as null: the value decides
+    ({"value": "", "type": "NoneType"}, "[600, 500]", "list"),
+    ({"value": ""}, "(1, 2)", "tuple"), ({"value": ""}, "{'a': 1}", "dict"), ({"value": ""}, "-600", "int"),
+    ({"value": ""}, "1e-4", "float"), ({"value": ""}, "False", "bool"), ({"value": ""}, "0x10", "str"),
+    ({"value": ""}, "None", None), ({"value": ""}, "", None), ({"value": ""}, "resnet 50", "str"),
+    ({"value": "[1, 2]", "type": "list/int", "description": "sizes"}, "[600, 500]", "list/int"),  # what was recorded stays
+    ({"value": "True", "type": "bool"}, "False", "bool"), ({"value": "", "type": "str"}, "[600, 500]", "str"),
+    ({"value": "0.1"}, "0.2", None)])  # a client that records no types
+def test_cloned_parameters_keep_their_types(shared_server, recorded, value, stored):
+    server = shared_server
+    param = {"section": "General", "name": "size", **recorded}
+    task = make_task(server, "typed", hyperparams={"General": {"size": param}})
+    clone = json.loads(server.cli("task", "clone", task, "--set", f"General/size={value}", "--json").stdout)
+    found = server.call("tasks.get_by_id", task=clone["id"])["task"]["hyperparams"]["General"]["size"]
+    assert found == {**param, "value": value, **({"type": stored} if stored else {})}
+
+
+def test_new_parameters_have_the_type_of_their_value(shared_server):
+    task = make_task(shared_server, "to be extended")
+    words = ["--set", "General/sizes=[1, 2]", "--set", "General/name=x", "--new", "--json"]
+    clone = json.loads(shared_server.cli("task", "clone", task, *words).stdout)["id"]
+    found = shared_server.call("tasks.get_by_id", task=clone)["task"]["hyperparams"]["General"]
+    assert {n: (p["value"], p["type"]) for n, p in found.items()} == {"sizes": ("[1, 2]", "list"), "name": ("x", "str")}
+
+
 def test_a_name_that_means_two_tasks(shared_server):
     a, b = make_task(shared_server, "cli twice"), make_task(shared_server, "cli twice")
     done = shared_server.cli("task", "show", "cli twice", check=False)

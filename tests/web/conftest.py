@@ -71,7 +71,8 @@ class Seed:
         def p(section, name, value, kind):
             return {"section": section, "name": name, "value": value, "type": kind}
         return {"General": {"lr": p("General", "lr", lr, "float"), "epochs": p("General", "epochs", "20", "int"),
-                            "amp": p("General", "amp", "True", "bool")},
+                            "amp": p("General", "amp", "True", "bool"),
+                            "size": {"section": "General", "name": "size", "value": ""}},
                 "aug": {"crop/size": p("aug", "crop/size", "[512, 1024]", "list")}}
 
     def log(self, task, lines, start=None):

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Task } from '../src/api/types';
 import { csvCell } from '../src/lib/csv';
 import { formatAgo, formatBytes, formatDuration, formatNumber, formatTick, ordinal, parseTime, plural } from '../src/lib/format';
-import { badValue } from '../src/lib/hyper';
+import { badValue, typeToStore } from '../src/lib/hyper';
 import { parseQuery, queryFilter, removeToken, setToken } from '../src/lib/query';
 import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf, whyWords } from '../src/lib/task';
 import { repositoryHref, safeHref } from '../src/lib/url';
@@ -169,6 +169,32 @@ it('keeps types of parameters', () => {
     badValue(undefined, 'x'),
   ]).toEqual([null, 'True or False', null, 'A whole number', null, 'A number', null, 'A list: [1, 2]', null, null, null]);
 });
+it.each([
+  ['int', '1', '[600, 500]', 'int'], // the recorded type stays
+  ['list/int', '[1, 2]', '[600, 500]', 'list/int'],
+  ['legacy', '', '[600, 500]', 'legacy'],
+  [undefined, '', '[600, 500]', 'list'], // recorded as null
+  ['NoneType', '', '[600, 500]', 'list'],
+  [undefined, undefined, "['a', 'b']", 'list'],
+  [undefined, '', '(1, 2)', 'tuple'],
+  [undefined, '', "{'a': 1}", 'dict'],
+  [undefined, '', '600', 'int'],
+  [undefined, '', '1e-4', 'float'],
+  [undefined, '', 'True', 'bool'],
+  [undefined, '', 'resnet50', 'str'],
+  [undefined, '', '"5"', 'str'],
+  [undefined, '', 'None', undefined],
+  [undefined, '0.1', '0.2', undefined], // a client that records no types
+])('a %s parameter of %j edited to %j is stored as %s', (type, old, value, want) =>
+  expect(typeToStore({ type, value: old }, value)).toBe(want),
+);
+it('takes types with the type of their items', () =>
+  expect([
+    badValue('list/int', '600, 500'),
+    badValue('list/int', '[600]'),
+    badValue('tuple/int', '[1, 2]'),
+    badValue('dict/str', '1'),
+  ]).toEqual(['A list: [1, 2]', null, null, "A dict: {'a': 1}"]));
 it('writes cells that no spreadsheet runs', () =>
   expect(['=cmd()', '+1', '-0.5', '@x', 'a,b', 'say "x"', '1e-4'].map(csvCell)).toEqual([
     "'=cmd()",

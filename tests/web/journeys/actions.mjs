@@ -17,6 +17,22 @@ export default async (t) => {
     "0.25",
     "lr after the edit",
   );
+  // A parameter recorded as null takes the type of what is typed: a list must come back as a list.
+  const size = page.getByLabel("Value of size");
+  await size.fill("[600, 500]");
+  await size.press("Enter");
+  await page.getByText("size saved").waitFor();
+  const list = {
+    section: "General",
+    name: "size",
+    value: "[600, 500]",
+    type: "list",
+  };
+  t.equal(
+    (await get(t.facts.ids.draft)).hyperparams.General.size,
+    list,
+    "size after the edit",
+  );
   await page.goto(t.task("published", "config"));
   await page.getByText("Read only").waitFor();
   t.equal(
@@ -30,7 +46,8 @@ export default async (t) => {
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("cloned here");
   await dialog.getByLabel(/General\/lr/).fill("0.5");
-  await dialog.getByText("1 changed").waitFor();
+  await dialog.getByLabel(/General\/size/).fill("[600, 500]");
+  await dialog.getByText("2 changed").waitFor();
   await dialog.getByText("Enqueue at once").click();
   await dialog
     .getByLabel("Queue", { exact: true })
@@ -47,8 +64,9 @@ export default async (t) => {
       made.hyperparams.General.lr.value,
       made.hyperparams.General.lr.type,
       made.hyperparams.General.epochs.value,
+      made.hyperparams.General.size,
     ],
-    ["queued", "0.5", "float", "20"],
+    ["queued", "0.5", "float", "20", list],
     "the clone",
   );
 

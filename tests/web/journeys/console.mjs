@@ -14,13 +14,21 @@ export default async (t) => {
     ),
     "a log line became markup",
   );
-  await t.seen(page.getByText("right \ufffdto left"), "a bidi control is not made visible",
+  await t.seen(
+    page.getByText("right \ufffdto left"),
+    "a bidi control is not made visible",
   );
-  await t.seen(page.getByText("2 updates folded"), "the progress bar is not folded",
+  await t.seen(
+    page.getByText("2 updates folded"),
+    "the progress bar is not folded",
   );
-  await t.seen(page.locator(".lines .a-g").first(), "ANSI colours are not drawn",
+  await t.seen(
+    page.locator(".lines .a-g").first(),
+    "ANSI colours are not drawn",
   );
-  await t.seen(page.getByText("207 lines"), `the number of lines is not shown: ${await page.locator(".ctool").innerText()}`,
+  await t.seen(
+    page.getByText("207 lines"),
+    `the number of lines is not shown: ${await page.locator(".ctool").innerText()}`,
   );
 
   await page.keyboard.press("/");

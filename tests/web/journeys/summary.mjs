@@ -17,7 +17,9 @@ export default async (t) => {
     /0\.79\d\d/.test(good),
     `val/mIoU is not shown with its value: ${good}`,
   );
-  await t.seen(page.getByRole("link", { name: "table", exact: true }), "the artifact is not listed",
+  await t.seen(
+    page.getByRole("link", { name: "table", exact: true }),
+    "the artifact is not listed",
   );
 
   for (const [address, tab] of [
@@ -53,6 +55,5 @@ export default async (t) => {
     "https://example.org/acme/seg",
     "repository link",
   );
-  await t.seen(page.getByText("train.py").first(), "the script is not named",
-  );
+  await t.seen(page.getByText("train.py").first(), "the script is not named");
 };

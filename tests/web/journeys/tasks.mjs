@@ -4,7 +4,9 @@ export default async (t) => {
   await page.goto(`${t.facts.web}/projects/${t.facts.project}/tasks`);
   const row = (name) => page.getByRole("row", { name: new RegExp(name) });
   await row("segformer-good").waitFor();
-  await t.seen(row("unet-failed").getByText("KeyError: 'mask_path'"), "the reason is not beside the failed state",
+  await t.seen(
+    row("unet-failed").getByText("KeyError: 'mask_path'"),
+    "the reason is not beside the failed state",
   );
   t.check(
     (await row("unet-running").innerText()).includes("42 %"),
@@ -21,8 +23,7 @@ export default async (t) => {
   await page.keyboard.press("/");
   await page.keyboard.type("status:failed");
   await row("segformer-good").waitFor({ state: "detached" });
-  await t.seen(row("unet-failed"), "status:failed hides the failed task",
-  );
+  await t.seen(row("unet-failed"), "status:failed hides the failed task");
   t.check(page.url().includes("q=status"), "the filter is not in the address");
   await page.reload();
   await row("unet-failed").waitFor();
@@ -37,8 +38,7 @@ export default async (t) => {
   await row("segformer-good").waitFor();
   await box.fill("tag:best");
   await row("segformer-good").waitFor({ state: "detached" });
-  await t.seen(row("segformer-better"), "tag:best hides the tagged task",
-  );
+  await t.seen(row("segformer-better"), "tag:best hides the tagged task");
   await box.fill("");
   await row("segformer-good").waitFor();
 

@@ -4,7 +4,7 @@
 export function badValue(type: string | undefined, value: string): string | null {
   const v = value.trim();
   if (!type || v === '' || v === 'None') return null;
-  switch (type.toLowerCase()) {
+  switch (type.toLowerCase().split('/')[0]) {
     case 'bool':
     case 'boolean':
       return /^(true|false|0|1)$/i.test(v) ? null : 'True or False';
@@ -16,11 +16,25 @@ export function badValue(type: string | undefined, value: string): string | null
       return /^[+-]?((\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$/i.test(v) ? null : 'A number';
     case 'list':
       return /^\[[\s\S]*\]$/.test(v) ? null : 'A list: [1, 2]';
-    case 'tuple':
-      return /^\([\s\S]*\)$/.test(v) ? null : 'A tuple: (1, 2)';
+    case 'tuple': // recorded as a list
+      return /^(\([\s\S]*\)|\[[\s\S]*\])$/.test(v) ? null : 'A tuple: (1, 2)';
     case 'dict':
       return /^\{[\s\S]*\}$/.test(v) ? null : "A dict: {'a': 1}";
     default:
       return null;
   }
+}
+
+/** The Python type that a text reads as; undefined for None. */
+export function typeOf(value: string): string | undefined {
+  const v = value.trim();
+  if (v === '' || v === 'None') return undefined;
+  if (/^(True|False)$/.test(v)) return 'bool';
+  return ['int', 'float', 'list', 'tuple', 'dict'].find((t) => badValue(t, v) === null && !(t === 'tuple' && v.startsWith('['))) ?? 'str';
+}
+
+/** The type to store with a new value: the recorded one; what was recorded as null has none and takes that of the value. */
+export function typeToStore(recorded: { type?: string | undefined; value?: string | undefined }, value: string): string | undefined {
+  if (recorded.type && recorded.type !== 'NoneType') return recorded.type;
+  return recorded.value ? recorded.type : typeOf(value);
 }

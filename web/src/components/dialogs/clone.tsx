@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react';
 import { clone, enqueue, type CloneWish } from '../../api/actions';
 import { useTask } from '../../api/queries';
 import type { Task } from '../../api/types';
-import { badValue } from '../../lib/hyper';
+import { badValue, typeToStore } from '../../lib/hyper';
 import { Link, navigate, taskPath } from '../../router';
 import { LoadingRows } from '../states';
 import { toast, toastError } from '../toast';
@@ -19,14 +19,17 @@ function overrides(t: Task, edits: Edits): CloneWish['params'] {
   const out: NonNullable<CloneWish['params']> = {};
   for (const [s, ps] of Object.entries(t.hyperparams ?? {})) {
     const section = (out[s] = {} as NonNullable<CloneWish['params']>[string]);
-    for (const [n, p] of Object.entries(ps))
+    for (const [n, p] of Object.entries(ps)) {
+      const edited = edits[key(s, n)],
+        type = edited === undefined ? p.type : typeToStore(p, edited);
       section[n] = {
         section: s,
         name: n,
-        value: edits[key(s, n)] ?? p.value ?? '',
-        ...(p.type ? { type: p.type } : {}),
+        value: edited ?? p.value ?? '',
+        ...(type ? { type } : {}),
         ...(p.description ? { description: p.description } : {}),
       };
+    }
   }
   return out;
 }

@@ -8,7 +8,7 @@ import type { ConfigItem, Param, Task } from '../../api/types';
 import { CodeBox, IconBtn } from '../../components/bits';
 import { Empty } from '../../components/states';
 import { toast, toastError } from '../../components/toast';
-import { badValue } from '../../lib/hyper';
+import { badValue, typeToStore } from '../../lib/hyper';
 import { useKeys } from '../../lib/keys';
 import { statusOf } from '../../lib/task';
 import './config.css';
@@ -110,11 +110,12 @@ function AddRow({ section, add }: { section: string; add: (name: string, value: 
 }
 function Section({ t, section, rows, edit }: { t: Task; section: string; rows: Row[]; edit: boolean }) {
   const put = async (r: Row, value: string): Promise<void> => {
+    const type = typeToStore(r, value);
     try {
       await call('tasks.edit_hyper_params', {
         task: t.id,
         hyperparams: [
-          { section, name: r.name, value, ...(r.type ? { type: r.type } : {}), ...(r.description ? { description: r.description } : {}) },
+          { section, name: r.name, value, ...(type ? { type } : {}), ...(r.description ? { description: r.description } : {}) },
         ],
         replace_hyperparams: 'none',
       });
