@@ -102,6 +102,16 @@ static const char *url_of (struct server *s, enum front front)
     return arena_printf (s->arena, "http://%s:%d%s", host, l->port, path);
 }
 
+/* An address as told, without slashes at its end: paths are put behind it. */
+static const char *told_url (struct server *s, const char *told, enum front front)
+{
+    size_t n = told ? strlen (told) : 0;
+
+    while (n && told[n - 1] == '/')
+        n--;
+    return n ? arena_strndup (s->arena, told, n) : url_of (s, front);
+}
+
 static int port_of (struct server *s, enum front front)
 {
     for (int i = 0; i < s->listeners_n; i++)
@@ -179,9 +189,9 @@ static void prepare_facts (struct server *s, struct auth_start *start)
         .token_secret = arena_memdup (s->arena, start->token_secret, sizeof (start->token_secret)),
         .token_secret_n = sizeof (start->token_secret),
         .volatiles = s->volatiles,
-        .web_url = o->web_url ? o->web_url : url_of (s, FRONT_WEB),
-        .api_url = o->api_url ? o->api_url : url_of (s, FRONT_API),
-        .files_url = o->files_url ? o->files_url : url_of (s, FRONT_FILES),
+        .web_url = told_url (s, o->web_url, FRONT_WEB),
+        .api_url = told_url (s, o->api_url, FRONT_API),
+        .files_url = told_url (s, o->files_url, FRONT_FILES),
         .started = clock_now (),
     };
 }

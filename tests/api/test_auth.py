@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conftest import wait_for
+
 
 def raw(server, path, headers=None, body=b"{}", method="POST"):
     status, answer_headers, text = server.raw(path, body, headers, method)
@@ -152,11 +154,26 @@ def test_bodies(shared_server, body, headers, status):
     assert (found[0], found[1]) == (status, 0)
 
 
+@pytest.mark.parametrize("words, want", [
+    (["--files-url", "https://files.lab.example"], "https://files.lab.example"),
+    (["--files-url", "https://lab.example/files//"], "https://lab.example/files"), ([], None)])
+def test_server_info_tells_where_files_are(server_factory, words, want):
+    server = server_factory(words)
+    assert server.call("server.info")["x_files_url"] == (want or server.files)
+    if want:  # files under the told address are its own: they go with their model
+        status, _, _ = server.raw("/a/w.pt", b"w", server.auth(), "PUT", base=server.files)
+        model = server.call("models.create", name="weights", uri=want + "/a/w.pt")["id"]
+        assert status == 200 and server.call("x_models.versions", model=model)["versions"][0]["size"] == 1
+        server.call("models.delete", model=model)
+        wait_for("the file to go", lambda: server.raw("/a/w.pt", None, server.auth(), "GET", base=server.files)[0] == 404)
+
+
 def test_server_info(shared_server):
     info = shared_server.call("server.info")
     assert info["version"] == "2.3.0" and info["api_version"] == "2.34"
     assert all(isinstance(v, int) for v in info["x_features"].values()) and set(info["x_features"]) >= {
         "claim", "scalars", "log", "timeline", "watch", "stage", "redeem"}
+    assert info["x_files_url"] == shared_server.files
     modes = raw(shared_server, "/login.supported_modes", {})[2]["data"]
     assert modes["authenticated"] is False and modes["basic"]["enabled"] is False
     assert raw(shared_server, "/login.supported_modes", shared_server.auth())[2]["data"]["authenticated"] is True

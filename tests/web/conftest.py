@@ -4,7 +4,6 @@ import math
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import time
 import uuid
@@ -28,23 +27,6 @@ def upload(server, path, data):
                                    base=server.files)
     assert status == 200, answer
     return f"{server.files}/{path}"
-
-
-class WebServer(Server):
-    """A server on three ports in a row, as `stoker up` takes them: the page knows its file server by that."""
-
-    def __init__(self, folder, args=()):
-        super().__init__(folder, args)
-        for first in range(18100, 28000, 7):
-            try:
-                for port in range(first, first + 3):
-                    with socket.socket() as s:
-                        s.bind(("127.0.0.1", port))
-                break
-            except OSError:
-                continue
-        self.web_port, self.api_port, self.files_port = first, first + 1, first + 2
-        self.web, self.api, self.files = (f"http://127.0.0.1:{p}" for p in range(first, first + 3))
 
 
 class Seed:
@@ -169,7 +151,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory, browser):
-    server = WebServer(tmp_path_factory.mktemp("web")).start()
+    server = Server(tmp_path_factory.mktemp("web")).start()
     server.seed = Seed(server)
     yield server
     assert server.stop() == 0, f"the server ended badly:\n{server.log_text()}"

@@ -60,7 +60,12 @@ const calls: Record<string, (b: Body) => unknown> = {
     if (!open) throw new Refusal(401, 'Unauthorized (missing credentials)', 20);
     return { user: { ...me, role: 'admin' } };
   },
-  'server.info': () => ({ version: '2.3.0', x_version: '0.1.0', x_features: { x_events: 1, x_tasks: 1 } }),
+  'server.info': () => ({
+    version: '2.3.0',
+    x_version: '0.1.0',
+    x_features: { scalars: 1, timeline: 1 },
+    x_files_url: 'http://127.0.0.1:8081',
+  }),
   'projects.get_all_ex': () => ({ projects }),
   'projects.get_by_id': (b) => ({ project: projects.find((p) => p.id === b['project']) }),
   'tasks.get_all_ex': (b) => {

@@ -6,7 +6,7 @@ import { formatAgo, formatBytes, formatDuration, formatNumber, formatTick, ordin
 import { badValue, typeToStore } from '../src/lib/hyper';
 import { parseQuery, queryFilter, removeToken, setToken } from '../src/lib/query';
 import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf, whyWords } from '../src/lib/task';
-import { repositoryHref, safeHref } from '../src/lib/url';
+import { fileName, repositoryHref, safeHref, tellFilesUrl } from '../src/lib/url';
 import { refusal } from '../src/api/actions';
 import { splitDiff } from '../src/pages/task/diff';
 import { changesBetween } from '../src/pages/task/changes';
@@ -111,9 +111,42 @@ describe('safeHref', () => {
     expect(safeHref('http://ml.example.org:9002/a.png', 'http://ml.example.org:9000')).toBe('/files/a.png');
     expect(safeHref('http://ml.example.org:9000/files/a.png', 'http://ml.example.org:9000')).toBe('/files/a.png');
   });
+  describe('told the address of the file server', () => {
+    it.each([
+      // told, page, address, wanted
+      ['http://127.0.0.1:20907', 'http://127.0.0.1:21000', 'http://localhost:20907/a%2Fb/c.png', '/files/a%2Fb/c.png'],
+      ['https://files.lab.example', 'https://lab.example', 'https://files.lab.example/p%20q/x.pt?v=1', '/files/p%20q/x.pt?v=1'],
+      ['https://lab.example/files/', 'https://lab.example', 'https://lab.example/files/x.pt', '/files/x.pt'],
+      ['https://lab.example/store', 'https://lab.example', 'https://lab.example/store/files/x.pt', '/files/files/x.pt'],
+      ['http://localhost:8081', 'http://lab:8080', 'http://lab:8081/x.pt', '/files/x.pt'], // listens everywhere, knows no name
+      ['http://localhost:8081', 'http://lab:9080', 'http://lab:9082/x.pt', '/files/x.pt'], // and its ports are mapped
+      ['http://127.0.0.1:20907', 'http://127.0.0.1:8080', 'http://127.0.0.1:8081/x.pt', 'http://127.0.0.1:8081/x.pt'],
+      ['http://127.0.0.1:20907', 'http://127.0.0.1:8080', 'http://127.0.0.1:9000/files/x', 'http://127.0.0.1:9000/files/x'],
+      ['https://files.lab.example', 'https://lab.example', 'https://files.lab.example:8443/x', 'https://files.lab.example:8443/x'],
+      ['https://lab.example/store', 'https://lab.example', 'https://lab.example/stores/x', 'https://lab.example/stores/x'],
+      ['https://files.lab.example', 'https://lab.example', 'https://lab.example:8081/x', 'https://lab.example:8081/x'],
+    ])('%s, page %s: %s is %s', (files, page, address, want) => expect(safeHref(address, page, new URL(files))).toBe(want));
+    it('uses it from then on, and guesses again when there is none', () => {
+      const own = 'http://127.0.0.1:20907/a.png';
+      tellFilesUrl('http://127.0.0.1:20907');
+      expect(safeHref(own, at)).toBe('/files/a.png');
+      tellFilesUrl('no address');
+      expect([safeHref(own, at), safeHref('http://127.0.0.1:8081/a.png', at)]).toEqual([own, '/files/a.png']);
+      tellFilesUrl(undefined);
+      expect(safeHref(own, at)).toBe(own);
+    });
+  });
   it('does not take a foreign host for its own', () =>
     expect(safeHref('http://other.example:8081/a.png', at)).toBe('http://other.example:8081/a.png'));
 });
+it('names files by the last part of their address, decoded once', () =>
+  expect(['http://h/a/epoch%2020.pt?x=1', 's3://b/w%2Bx', 'http://h/100%', 'plain', 'http://h/a%252Fb'].map(fileName)).toEqual([
+    'epoch 20.pt',
+    'w+x',
+    '100%',
+    'plain',
+    'a%2Fb',
+  ]));
 it('links repositories by https only', () => {
   expect(repositoryHref('git@github.com:acme/seg.git')).toBe('https://github.com/acme/seg');
   expect(repositoryHref('ssh://git@host.example:2222/acme/seg.git')).toBe('https://host.example/acme/seg');

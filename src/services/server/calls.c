@@ -32,6 +32,7 @@ int server_info (struct call *c, const struct server_info_in *in, struct server_
     out->commit = c->facts->commit;
     out->api_version = c->facts->api_version;
     out->x_features = features (c->arena);
+    out->x_files_url = c->facts->files_url;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 // Every read the pages make, as query hooks. Key = [action, body]; lists stay on screen while they are fetched again.
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { LogLine } from '../lib/logfold';
+import { tellFilesUrl } from '../lib/url';
 import { ApiError, call } from './call';
 import type { ImageEvent, PlotEvent, Project, Queue, Task, Timeline, Worker } from './types';
 
@@ -65,6 +66,18 @@ export const useUser = () =>
     queryKey: ['users.get_current_user'],
     queryFn: ({ signal }) => call('users.get_current_user', {}, { signal }).then((d) => d.user),
     staleTime: 300_000,
+  });
+
+/** What the server says of itself; from then on addresses of its files are known for its own. */
+export const useServer = () =>
+  useQuery({
+    queryKey: ['server.info'],
+    queryFn: async ({ signal }) => {
+      const d = await call('server.info', {}, { signal });
+      tellFilesUrl(d.x_files_url);
+      return d;
+    },
+    staleTime: Infinity,
   });
 
 export function useProjects() {

@@ -1,6 +1,6 @@
 // The task page: head with state, reason and actions, tabs below. Tabs that need charts or logs come in their own chunks.
 import { lazy, Suspense, useEffect, useMemo, useRef } from 'react';
-import { useProjects, useTask } from '../../api/queries';
+import { useProjects, useServer, useTask } from '../../api/queries';
 import type { Task } from '../../api/types';
 import { ErrorBoundary } from '../../components/errors';
 import { Shell } from '../../components/shell';
@@ -69,7 +69,9 @@ function Tabs({ t, project, on }: { t: Task; project: string; on: Tab }) {
 export default function TaskPage({ project, id, tab }: { project: string; id: string; tab: Tab }) {
   const q = useTask(id);
   const projects = useProjects();
-  const t = q.data;
+  const server = useServer();
+  // Links to files need the server's word on where its files are; without an answer they are guessed.
+  const t = server.isPending ? undefined : q.data;
   const real = t?.project?.id;
   // "*" and moved tasks: the address follows the task's own project.
   useEffect(() => {
