@@ -20,6 +20,11 @@ static int flush_keys (struct db *db, int64_t budget_ms, void *arg, struct error
     return auth_flush (s->auth, db, err);
 }
 
+static void keys_flushed (void *arg)
+{
+    auth_flushed (((struct server *)arg)->auth);
+}
+
 /* A limit counts from our own start: while we were away nobody could be heard. */
 static int64_t limit (const struct server *s, int64_t sec)
 {
@@ -42,7 +47,7 @@ static int stop_silent (struct db *db, int64_t budget_ms, void *arg, struct erro
     return 0;
 }
 
-static const struct sweeper keys = { "last use of keys", 30000, flush_keys, NULL };
+static const struct sweeper keys = { "last use of keys", 30000, flush_keys, keys_flushed };
 
 /* How often to look: a quarter of the shorter limit, in bounds. */
 static int64_t silent_period (const struct server_options *o)

@@ -98,9 +98,9 @@ void store_close (struct store *s); /* drains the writer, checkpoints TRUNCATE *
 int store_read (struct store *s, int (*fn) (struct db *db, void *arg, struct error *err), void *arg,
                 struct error *err);
 
-/* One write: queued for the writer thread; run inside a savepoint of the group's transaction, perhaps AGAIN alone
- * in a transaction of its own (when the group's transaction was lost): run starts from scratch each time and forgets
- * what an earlier run left. done is called on the writer thread after COMMIT (rc 0) or failure (rc -1, err: ENOSPC
+/* One write: queued for the writer thread; run in the group's transaction, perhaps AGAIN (one of the group failed after it
+ * had changed something), perhaps again alone in a transaction of its own (the group's transaction was lost): run starts
+ * from scratch each time and forgets what an earlier run left. Of a run that fails nothing stays. done is called on the writer thread after COMMIT (rc 0) or failure (rc -1, err: ENOSPC
  * says disk full); it must be short and may free w. `weight` in bytes counts against the group's 8 MB. */
 struct store_write {
     int (*run) (struct store_write *w, struct db *db, struct error *err);

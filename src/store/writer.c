@@ -1,9 +1,11 @@
 /* writer.c - the one writer: many handlers in one durable transaction.
  *
- * Each handler runs in a savepoint. A group closes when the queue is empty, after 2 ms, 256 handlers or 8 MB; then one
- * COMMIT (one fsync), then all answers. Control calls are taken before others. SQLite may roll back a transaction by
- * itself (disk full, I/O error, no memory); then, or when COMMIT fails, every handler of the group runs again alone, so
- * that one bad request fails alone and nobody is told "done" wrongly.
+ * A group closes when the queue is empty, after 2 ms, 256 handlers or 8 MB; then one COMMIT (one fsync), then all answers.
+ * Control calls are taken before others. Of a handler that fails nothing stays: nearly all fail before their first
+ * change, so a group begins without savepoints (each would copy every page that is touched); when one fails after a change,
+ * the group runs again from its start with a savepoint around each handler, and so do the next groups. SQLite may roll
+ * back a transaction by itself (disk full, I/O error, no memory); then, or when COMMIT fails, every handler of the group
+ * runs again alone, so that one bad request fails alone and nobody is told "done" wrongly.
  *
  * The log (WAL) is moved into the database here and nowhere else: PASSIVE when idle and at every 16 MB, RESTART over
  * 128 MB, TRUNCATE at the end.
@@ -22,6 +24,7 @@ enum {
     GROUP_US = 2000,
     GROUP_N = 256,
     GROUP_BYTES = 8 << 20,
+    GUARDED_N = 64, /* groups with savepoints after one that was spoilt */
     SWEEPERS_MAX = 16,
     SLICE_MS = 5,          /* of a sweeper */
     BUSY_PAUSE_US = 20000, /* between slices while handlers wait */
@@ -51,6 +54,7 @@ struct writer {
     struct store_stats stats;
 
     /* the thread's own */
+    int guarded;                      /* so many groups to come run with savepoints */
     int64_t last_write, last_slice;   /* us */
     int64_t wal_bytes, checkpoint_at; /* size of the log; its size at the last checkpoint */
 };
@@ -104,21 +108,30 @@ static struct store_write *take (struct writer *w)
 }
 
 /* -- running handlers -------------------------------------------------------------------------------------------- */
-/* False: the group's transaction is gone, or cannot go on. */
-static bool run_in_group (struct writer *w, struct store_write *job)
+enum outcome {
+    GROUP_GOES_ON,
+    GROUP_SPOILT, /* a handler failed after a change that only a rollback of all can undo */
+    GROUP_LOST    /* the transaction is gone, or cannot go on */
+};
+
+static enum outcome run_in_group (struct writer *w, struct store_write *job, bool guarded)
 {
+    int64_t changes = sqlite3_total_changes64 (db_handle (w->db));
     struct error ignored;
 
     job->err = (struct error){ 0 };
-    if (db_step (w->db, STEP_SAVE, &job->err) < 0)
-        return false;
+    if (guarded && db_step (w->db, STEP_SAVE, &job->err) < 0)
+        return GROUP_LOST;
     job->rc = job->run (job, w->db, &job->err);
     db_tidy (w->db);
     if (!db_in_transaction (w->db))
-        return false;
+        return GROUP_LOST;
+    if (!guarded)
+        return job->rc < 0 && sqlite3_total_changes64 (db_handle (w->db)) != changes ? GROUP_SPOILT
+                                                                                     : GROUP_GOES_ON;
     if (job->rc < 0 && db_step (w->db, STEP_UNDO, &ignored) < 0)
-        return false;
-    return db_step (w->db, STEP_RELEASE, &ignored) == 0;
+        return GROUP_LOST;
+    return db_step (w->db, STEP_RELEASE, &ignored) == 0 ? GROUP_GOES_ON : GROUP_LOST;
 }
 
 static void run_alone (struct writer *w, struct store_write *job)
@@ -135,26 +148,38 @@ static void run_alone (struct writer *w, struct store_write *job)
         db_abandon (w->db);
 }
 
-/* The handlers of one group, in order, into `group`. False: the transaction was lost on the way. */
-static bool run_handlers (struct writer *w, struct queue *group, int64_t *ret_n)
+/* The handlers of one group, in order, into `group`. */
+static enum outcome run_handlers (struct writer *w, struct queue *group, bool guarded, int64_t *ret_n)
 {
+    enum outcome outcome = GROUP_GOES_ON;
     int64_t start = now_us ();
     size_t bytes = 0;
     struct store_write *job;
 
-    for (*ret_n = 0; *ret_n < GROUP_N && bytes < GROUP_BYTES; ++*ret_n) {
+    for (*ret_n = 0; outcome == GROUP_GOES_ON && *ret_n < GROUP_N && bytes < GROUP_BYTES; ++*ret_n) {
         if (*ret_n && now_us () - start >= GROUP_US)
             break;
         if (!(job = take (w)))
             break;
         queue_put (group, job);
         bytes += job->weight;
-        if (!run_in_group (w, job)) {
-            ++*ret_n;
-            return false;
-        }
+        outcome = run_in_group (w, job, guarded);
     }
-    return true;
+    return outcome;
+}
+
+/* All of a spoilt group once more, in a new transaction, with savepoints. */
+static enum outcome run_guarded (struct writer *w, struct queue *group)
+{
+    enum outcome outcome = GROUP_GOES_ON;
+    struct error ignored;
+
+    db_abandon (w->db);
+    if (db_step (w->db, STEP_BEGIN, &ignored) < 0)
+        return GROUP_LOST;
+    for (struct store_write *job = group->first; job && outcome == GROUP_GOES_ON; job = job->next)
+        outcome = run_in_group (w, job, true);
+    return outcome;
 }
 
 static void finish (struct writer *w, struct queue *group, int64_t n, int64_t alone)
@@ -188,7 +213,15 @@ static void run_group (struct writer *w)
         if (job)
             queue_put (&group, job), n = 1;
     } else {
-        kept = run_handlers (w, &group, &n) && db_step (w->db, STEP_COMMIT, &err) == 0;
+        enum outcome outcome = run_handlers (w, &group, w->guarded > 0, &n);
+
+        if (w->guarded > 0)
+            w->guarded--;
+        if (outcome == GROUP_SPOILT) {
+            w->guarded = GUARDED_N;
+            outcome = run_guarded (w, &group);
+        }
+        kept = outcome == GROUP_GOES_ON && db_step (w->db, STEP_COMMIT, &err) == 0;
     }
     if (!kept) {
         db_abandon (w->db);

@@ -24,7 +24,8 @@ struct key {
     unsigned char secret[DIGEST_SHA256]; /* hash of it */
     int64_t used;                        /* ms, 0 = not since the start */
     char used_from[64];
-    bool unwritten; /* `used` is newer than what the database says */
+    int64_t flushed; /* `used` as auth_flush wrote it last */
+    bool unwritten;  /* `used` is newer than what the database says */
 };
 struct session {
     struct session *next;
@@ -411,7 +412,7 @@ int auth_flush (struct auth *a, struct db *db, struct error *err)
         for (struct key *k = a->keys[i]; k && rc >= 0; k = k->next) {
             if (!k->unwritten)
                 continue;
-            k->unwritten = false;
+            k->flushed = k->used;
             rc = db_exec (db, &sql_auth_key_used, err, V_STR (k->access), V_INT (k->used),
                           V_STR (k->used_from)) < 0
                      ? -1
@@ -421,6 +422,15 @@ int auth_flush (struct auth *a, struct db *db, struct error *err)
     if (rc < 0 || db_exec (db, &sql_auth_sessions_forget, err, V_INT (clock_now () / 1000)) < 0)
         return error_wrap (err, "note the use of keys");
     return 0;
+}
+
+void auth_flushed (struct auth *a)
+{
+    pthread_rwlock_wrlock (&a->lock);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct key *k = a->keys[i]; k; k = k->next)
+            k->unwritten = k->unwritten && k->used != k->flushed;
+    pthread_rwlock_unlock (&a->lock);
 }
 
 /* -- in another's name ----------------------------------------------------------------------------- */

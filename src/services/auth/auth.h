@@ -42,6 +42,7 @@ int auth_impersonate (struct db *db, struct arena *arena, const char *user, bool
 void auth_effect (struct auth *a, const struct effect *e);
 /* Write when and from where keys were used since the last time. On the writer, every 30 s and at the end. */
 int auth_flush (struct auth *a, struct db *db, struct error *err) warn_unused;
+void auth_flushed (struct auth *a); /* what auth_flush wrote is committed */
 
 /* -- tokens ---------------------------------------------------------------------------------------- */
 enum {

@@ -10,6 +10,7 @@
 #include "sql/sql.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -70,6 +71,11 @@ static int flush (struct db *db, void *arg, struct error *e)
 {
     (void)arg;
     return auth_flush (auth, db, e);
+}
+
+static int flush_in_vain (struct db *db, void *arg, struct error *e)
+{
+    return flush (db, arg, e) < 0 ? -1 : error_set (e, EIO, "as asked");
 }
 
 static int check (const char *authorization, const char *cookie, struct identity *who)
@@ -373,7 +379,10 @@ static void keys (void **state)
     assert_string_equal (list.credentials.v[1].last_used_from, "10.0.0.1");
     assert_null (strchr (list.credentials.v[1].last_used, '+'));
     /* written down, and still there when memory is lost */
+    assert_int_equal (store_write_wait (store, flush_in_vain, NULL, &err), -1);
+    assert_int_equal (err.code, EIO);
     assert_int_equal (store_write_wait (store, flush, NULL, &err), 0);
+    auth_flushed (auth);
     volatile_drop (volatiles, arena_printf (arena, "key_used/%s", out.credentials->access_key));
     list.credentials.n = 0;
     assert_int_equal (run (&l, &me), 0);
