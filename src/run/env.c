@@ -89,6 +89,81 @@ static bool known (const struct install *in, const struct env_wish *wish, const 
     return file_read (file, LIST_MAX, ret, &ignored) == 0;
 }
 
+/* One .pth line that adds the entry as site-packages, with the .pth files in it. */
+static int link_entry (const struct install *in, const char *folder, const struct entry *entry,
+                       struct error *err)
+{
+    struct arena *a = in->arena;
+    const char *site = environment_site (a, in->python, entry->folder);
+    cleanup_str struct str line = { 0 };
+    str_puts (&line, "import site; site.addsitedir('");
+    for (const char *p = site; *p; p++) {
+        if (*p == '\'' || *p == '\\')
+            str_putc (&line, '\\');
+        str_putc (&line, *p);
+    }
+    str_puts (&line, "')\n");
+    const char *file = path_join (a, environment_site (a, in->python, folder), "_stoker.pth");
+    return file_append (file, str_text (&line), 0644, err);
+}
+
+/* What is built must see the other packages: agent.package_manager.extra_pip_install_flags says so. */
+static bool builds_unisolated (const struct install *in)
+{
+    for (size_t i = 0; in->flags && in->flags[i]; i++)
+        if (!strcmp (in->flags[i], "--no-build-isolation"))
+            return true;
+    return false;
+}
+
+/* The packages that have names alone, installed, and an environment that sees them: there the rest can be asked what it
+ * needs, which may mean to build it. `ret` is the entry; its Python becomes in->python. */
+static int make_names_first (struct install *in, const struct env_wish *wish, struct entry *ret,
+                             struct error *err)
+{
+    struct arena *a = in->arena;
+    struct requirements names = { 0 }, pinned;
+    struct str text = { .arena = a }, list = { .arena = a };
+    const char *input = arena_printf (a, "%s-names.txt", wish->folder);
+    for (size_t i = 0; i < wish->requirements->n; i++)
+        if (wish->requirements->v[i].kind == REQUIREMENT_NAME ||
+            wish->requirements->v[i].kind == REQUIREMENT_OPTION)
+            requirements_add (a, &names, wish->requirements->v[i].kind, wish->requirements->v[i].text);
+    write_for (in, &names, &text);
+    if (file_write (input, str_text (&text), 0600, err) < 0 || in->how->resolve (in, input, &list, err) < 0 ||
+        requirements_read (a, str_text (&list), NULL, NULL, in->say, &pinned, err) < 0)
+        return -1;
+    for (size_t i = 0; i < names.n; i++)
+        if (names.v[i].kind == REQUIREMENT_OPTION && strncmp (names.v[i].text, "-c ", 3))
+            requirements_add (a, &pinned, REQUIREMENT_OPTION, names.v[i].text);
+    const char *shared = split (a, &pinned).shared;
+    if (entry_get (in, entry_key (in, shared), shared, true, ret, err) < 0)
+        return -1;
+    struct python *seeing = arena_memdup (a, in->python, sizeof *seeing);
+    seeing->program = path_join (a, wish->folder, "bin/python");
+    if (folder_remove (wish->folder, err) < 0 ||
+        environment_create (a, in->python, wish->folder, wish->system_packages, err) < 0 ||
+        link_entry (in, wish->folder, ret, err) < 0) {
+        entry_release (ret);
+        return -1;
+    }
+    in->python = seeing;
+    return 0;
+}
+
+static int resolve_text (const struct install *in, const struct env_wish *wish, const char *input,
+                         struct str *ret, struct error *err)
+{
+    struct install with = *in;
+    struct entry names = { .lease = -1 };
+    if (builds_unisolated (in) && split (in->arena, wish->requirements).local[0] &&
+        make_names_first (&with, wish, &names, err) < 0)
+        return -1;
+    int r = in->how->resolve (&with, input, ret, err);
+    entry_release (&names);
+    return r;
+}
+
 /* The pinned list of requirements that name versions loosely. */
 static int resolve (const struct install *in, const struct env_wish *wish, const char *key, struct env *e,
                     struct lists *ret, struct error *err)
@@ -103,7 +178,7 @@ static int resolve (const struct install *in, const struct env_wish *wish, const
         write_for (in, wish->requirements, &text);
         say (in->say, "INFO", "resolving %zu requirements", wish->requirements->n);
         if (folder_make (folder, 0700, err) < 0 || file_write (input, str_text (&text), 0600, err) < 0 ||
-            in->how->resolve (in, input, &list, err) < 0)
+            resolve_text (in, wish, input, &list, err) < 0)
             return -1;
         e->resolved = true;
         if (fixed && file_write (file, str_text (&list), 0600, err) < 0)
@@ -120,23 +195,6 @@ static int resolve (const struct install *in, const struct env_wish *wish, const
     return 0;
 }
 
-/* One .pth line that adds the entry as site-packages, with the .pth files in it. */
-static int link_entry (const struct install *in, struct env *e, struct error *err)
-{
-    struct arena *a = in->arena;
-    const char *site = environment_site (a, in->python, e->entry.folder);
-    cleanup_str struct str line = { 0 };
-    str_puts (&line, "import site; site.addsitedir('");
-    for (const char *p = site; *p; p++) {
-        if (*p == '\'' || *p == '\\')
-            str_putc (&line, '\\');
-        str_putc (&line, *p);
-    }
-    str_puts (&line, "')\n");
-    const char *file = path_join (a, environment_site (a, in->python, e->folder), "_stoker.pth");
-    return file_append (file, str_text (&line), 0644, err);
-}
-
 static bool wanted_in_report (const struct requirements *asked, const char *name)
 {
     static const char *const tools[] = { "pip", "setuptools", "wheel", NULL };
@@ -146,22 +204,40 @@ static bool wanted_in_report (const struct requirements *asked, const char *name
     return true;
 }
 
-/* The installed packages as requirements; local ones as the task wrote them. */
-static const char *report (struct arena *a, const struct requirements *asked, const char *frozen)
+/* An option that a second run needs, too. One with a password goes back only to the list that it came from. */
+static bool option_returns (struct arena *a, const struct env_wish *wish, const char *line)
 {
+    return strncmp (line, "-c ", 3) && (wish->of_task || requirement_shown (a, line) == line);
+}
+
+static const struct requirement *find_placed (const struct requirements *r, const char *name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->v[i].name && requirement_has_place (&r->v[i]) && !strcmp (r->v[i].name, name))
+            return &r->v[i];
+    return NULL;
+}
+
+/* The installed packages as requirements that install the same again: options of the index, names with versions, and
+ * what has a place (URL, path, VCS) as it was asked for. */
+static const char *report (struct arena *a, const struct env_wish *wish, const char *frozen)
+{
+    const struct requirements *asked = wish->requirements;
     struct str s = { .arena = a };
     str_puts (&s, "");
+    for (size_t i = 0; i < asked->n; i++)
+        if (asked->v[i].kind == REQUIREMENT_OPTION && option_returns (a, wish, asked->v[i].text))
+            str_addf (&s, "%s\n", asked->v[i].asked);
     for (const char *p = frozen; *p;) {
         size_t n = strcspn (p, "\n");
         const char *line = arena_strndup (a, p, n), *name = requirement_name (a, line);
-        if (name && wanted_in_report (asked, name))
+        if (name && wanted_in_report (asked, name) && !find_placed (asked, name))
             str_addf (&s, "%s\n", line);
         p += n + (p[n] == '\n');
     }
     for (size_t i = 0; i < asked->n; i++)
-        if (asked->v[i].kind == REQUIREMENT_VCS || asked->v[i].kind == REQUIREMENT_EDITABLE ||
-            asked->v[i].kind == REQUIREMENT_LOCAL)
-            str_addf (&s, "%s%s\n", asked->v[i].kind == REQUIREMENT_EDITABLE ? "-e " : "", asked->v[i].text);
+        if (requirement_has_place (&asked->v[i]))
+            str_addf (&s, "%s\n", asked->v[i].asked);
     return s.p;
 }
 
@@ -199,7 +275,7 @@ int env_make (const struct install *in, const struct env_wish *given, struct env
     if (r == 0)
         r = environment_create (a, in->python, e.folder, wish.system_packages, err);
     if (r == 0)
-        r = link_entry (in, &e, err);
+        r = link_entry (in, e.folder, &e.entry, err);
     if (r == 0 && lists.local[0]) {
         const char *file = arena_printf (a, "%s-local.txt", e.folder);
         say (in->say, "INFO", "installing what belongs to this task alone");
@@ -211,7 +287,7 @@ int env_make (const struct install *in, const struct env_wish *given, struct env
         entry_release (&e.entry);
         return -1;
     }
-    e.frozen = report (a, given->requirements, e.entry.frozen);
+    e.frozen = report (a, given, e.entry.frozen);
     *ret = e;
     return 0;
 }

@@ -10,6 +10,7 @@
 
 struct env_wish {
     const struct requirements *requirements;
+    bool of_task;         /* they are the task's own list, not a file of its repository */
     const char *folder;   /* the thin environment is made here */
     bool system_packages; /* agent.package_manager.system_site_packages */
     int64_t known_for_ms; /* how long a resolved list is used again; 0 = for ever */

@@ -194,6 +194,87 @@ static void local_packages (void **state)
     bench_close (&b);
 }
 
+/* A package whose build imports another one: with --no-build-isolation that one is installed first. */
+static void built_among_the_others (void **state)
+{
+    (void)state;
+    struct bench b;
+    static const char *const flags[] = { "--no-index", "--no-build-isolation", NULL };
+    bench_open (&b);
+    wheel (&b, "two", "2.0", "");
+    wheel (&b, "needs", "0.1", "");
+    folder_sh (&b.f, "mkdir src && mv wheels/needs-* src/");
+    folder_write (&b.f, "src/pyproject.toml",
+                  "[build-system]\nrequires = []\nbuild-backend = 'back'\n"
+                  "backend-path = ['.']\n");
+    folder_write (&b.f, "src/back.py",
+                  "import shutil, glob, os, two\n"
+                  "def build_wheel (folder, *more):\n"
+                  "    return os.path.basename (shutil.copy (glob.glob ('needs-*')[0], folder))\n");
+    for (int i = 0; i < 2; i++) { /* in both orders */
+        b.in.flags = flags;
+        struct env e = made (&b, i ? "two==2.0\n./src\n" : "./src\ntwo==2.0\n", "r1");
+        assert_string_equal (python (&b, &e, "import needs, two; print(needs.version, two.version)"),
+                             "0.1 2.0");
+        assert_string_equal (e.frozen, "two==2.0\n./src\n");
+        entry_release (&e.entry);
+    }
+    bench_close (&b);
+}
+
+static void wheels_of_the_chosen_python (void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_open (&b);
+    wheel (&b, "torch", "1.12.0", "");
+    folder_sh (&b.f, "cd wheels && mv torch-1.12.0-py3-none-any.whl torch-1.12.0-cp27-none-any.whl");
+    wheel (&b, "right", "1.0", "");
+    folder_sh (
+        &b.f,
+        arena_printf (
+            b.f.arena,
+            "sed -i \"s/^version = .*/version = 'right'/\" w/right.py && cd w && mv right.py torch.py && "
+            "rm -r right-1.0.dist-info && mkdir torch-1.12.0.dist-info && cd torch-1.12.0.dist-info && "
+            "printf 'Metadata-Version: 2.1\\nName: torch\\nVersion: 1.12.0\\n' >METADATA && "
+            "printf 'Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: cp%d%d-none-any\\n' "
+            ">WHEEL && "
+            "printf 'torch.py,,\\n' >RECORD && cd .. && "
+            "python3 -m zipfile -c ../wheels/torch-1.12.0-cp%d%d-none-any.whl *",
+            b.python.major, b.python.minor, b.python.major, b.python.minor));
+    struct env e = made (&b, "torch==1.12.0", "r1");
+    assert_string_equal (python (&b, &e, "import torch; print(torch.version)"), "right");
+    entry_release (&e.entry);
+    bench_close (&b);
+}
+
+/* virtualenv of old days made environments of python2 whoever started it. */
+static void an_environment_of_another_python (void **state)
+{
+    (void)state;
+    struct bench b;
+    struct env e;
+    struct error err = { 0 };
+    bench_open (&b);
+    b.in.how = &installer_pip;
+    const char *real = b.python.program;
+    folder_write (
+        &b.f, "python",
+        arena_printf (
+            b.f.arena,
+            "#!/bin/sh\ncase \"$2\" in venv) exit 1;; virtualenv) mkdir -p \"$4/bin\"\n"
+            "printf '#!/bin/sh\\necho 2.7\\n' >\"$4/bin/python\"; chmod +x \"$4/bin/python\"; exit 0;; "
+            "esac\nexec '%s' \"$@\"\n",
+            real));
+    folder_sh (&b.f, "chmod +x python");
+    b.python.program = path_join (b.f.arena, b.f.path, "python");
+    assert_int_equal (make (&b, "one", "r1", &e, &err), -1);
+    if (!strstr (err.text, arena_printf (b.f.arena, "made for Python %d.%d has Python 2.7", b.python.major,
+                                         b.python.minor)))
+        fail_msg ("%s", err.text);
+    bench_close (&b);
+}
+
 static void two_at_once_build_once (void **state)
 {
     (void)state;
@@ -287,9 +368,15 @@ static void no_python_of_that_version (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (no_python_of_that_version), cmocka_unit_test (one_entry_for_many),
-        cmocka_unit_test (own_installs_stay_own),     cmocka_unit_test (local_packages),
-        cmocka_unit_test (two_at_once_build_once),    cmocka_unit_test (a_changed_entry_is_not_used_again),
+        cmocka_unit_test (no_python_of_that_version),
+        cmocka_unit_test (one_entry_for_many),
+        cmocka_unit_test (own_installs_stay_own),
+        cmocka_unit_test (local_packages),
+        cmocka_unit_test (built_among_the_others),
+        cmocka_unit_test (wheels_of_the_chosen_python),
+        cmocka_unit_test (an_environment_of_another_python),
+        cmocka_unit_test (two_at_once_build_once),
+        cmocka_unit_test (a_changed_entry_is_not_used_again),
         cmocka_unit_test (what_is_missing_is_named),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

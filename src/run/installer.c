@@ -162,6 +162,25 @@ static int uv_resolve (const struct install *in, const char *file, struct str *r
     return call (in, argv, ret, "the requirements cannot be resolved", err);
 }
 
+static int uv_project (const struct install *in, bool locked, struct str *ret, struct error *err)
+{
+    const char *argv[WORDS] = { in->program,
+                                "export",
+                                "--format",
+                                "requirements-txt",
+                                "--no-hashes",
+                                "--no-header",
+                                "--no-annotate",
+                                "--emit-index-url",
+                                "--quiet",
+                                "--color",
+                                "never",
+                                "--python",
+                                in->python->program,
+                                locked ? "--locked" : NULL };
+    return call (in, argv, ret, "the requirements of pyproject.toml cannot be resolved", err);
+}
+
 static int uv_create (const struct install *in, const char *folder, struct error *err)
 {
     return environment_create (in->arena, in->python, folder, false, err);
@@ -189,21 +208,61 @@ static int uv_fill (const struct install *in, const char *folder, const char *fi
     return call (in, argv, NULL, "the requirements cannot be installed", err);
 }
 
-const struct installer installer_uv = { "uv", uv_resolve, uv_create, uv_fill };
+const struct installer installer_uv = { "uv", uv_resolve, uv_project, uv_create, uv_fill };
 
 /* -- pip ----------------------------------------------------------------------------------------------------------- */
+/* tomllib is there from 3.11 on; before that, pip carries its own. */
+static const char read_pyproject[] =
+    "try:\n import tomllib as toml\n"
+    "except ImportError:\n from pip._vendor import tomli as toml\n"
+    "with open ('pyproject.toml', 'rb') as f:\n t = toml.load (f)\n"
+    "lines = list (t.get ('project', {}).get ('dependencies', []))\n"
+    "lines += [x for x in t.get ('dependency-groups', {}).get ('dev', []) if isinstance (x, str)]\n"
+    "if 'build-system' in t:\n lines.append ('-e .')\n"
+    "print ('\\n'.join (lines))\n";
+
+static int pip_project (const struct install *in, bool locked, struct str *ret, struct error *err)
+{
+    const char *argv[] = { in->python->program, "-c", read_pyproject, NULL };
+    if (locked)
+        return error_set (err, ENOTSUP, "pip cannot read it, and there is no uv");
+    return call (in, argv, ret, "the requirements of pyproject.toml cannot be read", err);
+}
+
+/* An environment is taken only when it runs the Python it was made for: tools of old may choose another. */
+static int check_version (const struct install *in, const char *folder, struct error *err)
+{
+    const char *argv[] = { interpreter (in, folder), "-c",
+                           "import sys; print ('%d.%d' % tuple (sys.version_info[:2]))", NULL };
+    const char *want = arena_printf (in->arena, "%d.%d", in->python->major, in->python->minor);
+    struct str said = { .arena = in->arena };
+    if (call (in, argv, &said, "the new environment's interpreter", err) < 0)
+        return -1;
+    while (said.n && strchr ("\r\n ", said.p[said.n - 1]))
+        said.n--;
+    return text_is (str_text (&said), want)
+               ? 0
+               : error_set (err, EPROTO, "the environment made for Python %s has Python %.*s", want,
+                            (int)said.n, said.n ? said.p : "");
+}
+
 static int pip_create (const struct install *in, const char *folder, struct error *err)
 {
     const char *venv[] = { in->python->program, "-m", "venv", folder, NULL };
     const char *virtualenv[] = { in->python->program, "-m", "virtualenv", "--quiet", folder, NULL };
-    struct error first;
-    if (call (in, venv, NULL, "make an environment", &first) == 0 ||
-        call (in, virtualenv, NULL, "make an environment", err) == 0)
-        return 0;
-    if (first.code == ECANCELED) {
-        *err = first;
-        return -1;
+    const char *const *ways[] = { venv, virtualenv };
+    struct error wrong = { 0 };
+    for (int i = 0; i < 2; i++) {
+        if (call (in, ways[i], NULL, "make an environment", err) == 0) {
+            if (check_version (in, folder, err) == 0)
+                return 0;
+            wrong = *err;
+        }
+        if (err->code == ECANCELED || folder_remove (folder, err) < 0)
+            return -1;
     }
+    if (wrong.text[0])
+        return error_set (err, EPROTO, "%s: %s", in->python->program, wrong.text);
     return error_set (err, ENOENT,
                       "no way to make an environment for %s: there is no uv, and its venv module does not "
                       "work: install uv, or the "
@@ -224,7 +283,7 @@ static int pip_fill (const struct install *in, const char *folder, const char *f
     return call (in, argv, NULL, "the requirements cannot be installed", err);
 }
 
-const struct installer installer_pip = { "pip", NULL, pip_create, pip_fill };
+const struct installer installer_pip = { "pip", NULL, pip_project, pip_create, pip_fill };
 
 /* -- choice -------------------------------------------------------------------------------------------------------- */
 /* Fetch the pinned uv into STORE/tools by the Python's own pip; one process does it, others wait. False: could not. */
@@ -258,17 +317,22 @@ int installer_choose (struct install *in, const char *uv_path, struct error *err
     const char *fetched = arena_printf (in->arena, "%s/tools/uv-%s", in->store, UV_VERSION);
     const char *fetched_program = path_join (in->arena, fetched, "bin/uv");
     in->how = &installer_pip;
+    in->why = "uv needs Python 3.8 or newer";
     if (in->python->minor < 8)
         return 0;
-    char *found = uv_path && uv_path[0] ? spawn_find (uv_path, NULL) : spawn_find ("uv", NULL);
-    if (uv_path && uv_path[0] && !found)
+    bool named = uv_path && uv_path[0];
+    char *found = spawn_find (named ? uv_path : "uv", NULL);
+    if (named && !found)
         return error_set (err, ENOENT, "agent.uv_path: '%s' is no program", uv_path);
+    in->why = "there is no uv";
     if (found) {
         in->program = arena_strdup (in->arena, found);
+        in->why = named ? "agent.uv_path" : "it is on PATH";
         free (found);
-    } else if (file_exists (fetched_program) || fetch_uv (in, fetched))
+    } else if (file_exists (fetched_program) || fetch_uv (in, fetched)) {
         in->program = fetched_program;
-    else
+        in->why = "fetched for this agent";
+    } else
         return 0;
     in->how = &installer_uv;
     return 0;

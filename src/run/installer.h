@@ -17,6 +17,7 @@ struct install {
     struct arena *arena;
     const struct installer *how;
     const char *program; /* of uv; NULL for pip */
+    const char *why;     /* this one was chosen, in words */
     const char *store;   /* folder of the environment store */
     const struct python *python;
     const struct indexes *indexes;
@@ -31,6 +32,8 @@ struct installer {
     const char *name;
     /* All packages with their versions, one a line, into `ret`. NULL: cannot, `fill` decides by itself. */
     int (*resolve) (const struct install *in, const char *file, struct str *ret, struct error *err);
+    /* What the pyproject.toml of in->folder asks for, one requirement a line; locked: as its uv.lock has it. */
+    int (*project) (const struct install *in, bool locked, struct str *ret, struct error *err);
     /* An empty environment in `folder` that can be filled. */
     int (*create) (const struct install *in, const char *folder, struct error *err);
     /* Install the file's lines into an environment. no_deps: the lines are all there is to install. */

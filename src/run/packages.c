@@ -2,6 +2,7 @@
  * the list of what was installed back to the server. */
 #include "base/file.h"
 #include "base/path.h"
+#include "run/pyproject.h"
 #include "run/room.h"
 #include "run/words.h"
 
@@ -39,10 +40,8 @@ static const char *repository_files (struct run *r)
         to = folder;
     for (;;) {
         const char *file = path_join (r->arena, folder, "requirements.txt");
-        if (file_exists (file)) {
+        if (file_exists (file))
             str_addf (&s, "-r %s\n", file);
-            run_notice (r, "INFO", "requirements: the task has none of its own, %s is used", file);
-        }
         if (!strcmp (folder, to))
             break;
         const char *next = to + strlen (folder) + 1;
@@ -69,24 +68,80 @@ static bool uses_sdk (struct run *r)
     return false;
 }
 
-static int choose_requirements (struct run *r, struct error *err)
+/* Where the requirements come from: a text, or a project whose files say it. */
+struct source {
+    const char *text;
+    bool of_task;
+    const struct pyproject *project;
+};
+
+/* The project of the code, told why it is used or not. Managers uv and poetry take it before the task's list; pip only
+ * when nothing else is listed. */
+static const struct pyproject *choose_project (struct run *r, const char *otherwise)
+{
+    const char *manager = r->conf->agent.package_manager;
+    struct pyproject *p = arena_new (r->arena, struct pyproject);
+    bool first = !strcmp (manager, "uv") || !strcmp (manager, "poetry");
+    if (!given (run_field (r, "repository")) || (r->what.kind == SCRIPT_SHELL && !first))
+        return NULL;
+    if (!(pyproject_find (r->arena, r->code, p) && p->described) &&
+        !pyproject_find (r->arena, r->what.cwd, p))
+        return NULL;
+    const char *files = p->uv_lock       ? "pyproject.toml and uv.lock"
+                        : p->poetry_lock ? "pyproject.toml and poetry.lock"
+                                         : "pyproject.toml";
+    if (!p->described) {
+        if (first || p->uv_lock || p->poetry_lock)
+            run_notice (r, "INFO", "requirements: %s of the repository describes no project: not used",
+                        files);
+        return NULL;
+    }
+    if (!first && given (otherwise)) {
+        if (p->uv_lock || p->poetry_lock)
+            run_notice (r, "INFO",
+                        "requirements: %s of the repository are not used: agent.package_manager.type is "
+                        "'%s', and there is a list",
+                        files, manager);
+        return NULL;
+    }
+    run_notice (r, "INFO", "requirements: from %s of the repository: %s", files,
+                first ? arena_printf (r->arena, "agent.package_manager.type is '%s'", manager)
+                      : "there is no list of the task and no requirements.txt");
+    if (p->poetry_lock && !p->uv_lock)
+        run_notice (r, "WARNING",
+                    "requirements: the versions of poetry.lock are not used: only poetry can read it");
+    return p;
+}
+
+static struct source choose_source (struct run *r)
 {
     const struct conf_agent *c = &r->conf->agent;
-    const char *text = NULL;
-    bool from_task = false;
+    struct source s = { 0 };
     if (!c->force_repo_requirements_txt) {
-        text = listed (r, c->force_original_requirements ? "org_pip" : "pip");
-        if (c->force_original_requirements && !given (text))
-            text = listed (r, "pip");
-        from_task = given (text);
+        s.text = listed (r, c->force_original_requirements ? "org_pip" : "pip");
+        if (c->force_original_requirements && !given (s.text))
+            s.text = listed (r, "pip");
+        s.of_task = given (s.text);
     }
-    if (!from_task)
-        text = repository_files (r);
-    if (!from_task && given (listed (r, "conda")))
+    if (!s.of_task)
+        s.text = repository_files (r);
+    if ((s.project = choose_project (r, s.text)))
+        return s;
+    if (s.of_task)
+        run_notice (r, "INFO", "requirements: the task's own list");
+    else if (s.text[0])
+        run_notice (r, "INFO", "requirements: the task has no list, its repository has: %.*s",
+                    (int)strlen (s.text) - 1, s.text);
+    if (!s.of_task && given (listed (r, "conda")))
         run_notice (r, "WARNING",
                     "requirements: the task lists packages of conda only, which this agent does not install");
+    return s;
+}
+
+static int read_requirements (struct run *r, const char *text, const char *folder, struct error *err)
+{
     mask_add_urls (&r->mask, text);
-    if (requirements_read (r->arena, text_of (text), r->code, r->code, &r->say, &r->requirements, err) < 0)
+    if (requirements_read (r->arena, text_of (text), folder, r->code, &r->say, &r->requirements, err) < 0)
         return error_wrap (err, "script");
     if (!requirements_have (&r->requirements, "clearml") && !requirements_have (&r->requirements, "trains") &&
         uses_sdk (r))
@@ -128,9 +183,13 @@ int station_environment (struct run *r, struct error *err)
     const struct conf_agent *c = &r->conf->agent;
     const char *store = given (c->venvs_cache) ? c->venvs_cache : path_join (r->arena, r->cache, "python");
     const char *skip = c->skip_pip_venv_install;
-    if (choose_requirements (r, err) < 0)
+    struct source source = choose_source (r);
+    if (!source.project && read_requirements (r, source.text, r->code, err) < 0)
         return -1;
-    if (c->skip_python_env_install || !needs_python (r))
+    if (c->skip_python_env_install)
+        run_notice (r, "INFO",
+                    "agent.skip_python_env_install: nothing is installed, python3 of PATH runs the task");
+    if (c->skip_python_env_install || (!source.project && !needs_python (r)))
         return 0;
     if (r->options->standalone && !given (skip))
         skip = "true";
@@ -155,7 +214,13 @@ int station_environment (struct run *r, struct error *err)
                                    .upgrade = r->options->upgrade || c->force_upgrade };
     if (!(r->install.flags = flags (r, err)) || installer_choose (&r->install, c->uv_path, err) < 0)
         return -1;
+    run_notice (r, "INFO", "packages are installed by %s: %s", r->install.how->name, r->install.why);
+    struct str lines = { .arena = r->arena };
+    if (source.project && (pyproject_requirements (&r->install, source.project, &lines, err) < 0 ||
+                           read_requirements (r, lines.p, source.project->folder, err) < 0))
+        return -1;
     r->env_wish = (struct env_wish){ .requirements = &r->requirements,
+                                     .of_task = source.of_task && !source.project,
                                      .folder = path_join (r->arena, r->folder, "env"),
                                      .system_packages = c->system_site_packages,
                                      .most = c->venvs_cache_entries > 0 ? (size_t)c->venvs_cache_entries : 10,

@@ -90,6 +90,37 @@ static bool path_like (const char *s)
     return false;
 }
 
+/* "https://host/pkg-1.0-py3-none-any.whl" -> "pkg"; NULL for other endings */
+static const char *name_of_file (struct arena *a, const char *url)
+{
+    size_t n = strcspn (url, "#?; \t");
+    const char *base = url + n;
+    while (base > url && base[-1] != '/')
+        base--;
+    n -= (size_t)(base - url);
+    size_t name = strcspn (base, "-");
+    return n > 4 && !strncasecmp (base + n - 4, ".whl", 4) && name < n
+               ? requirement_name (a, arena_strndup (a, base, name))
+               : NULL;
+}
+
+/* A path below the root as it is written there. */
+static const char *below_root (struct reading *r, const char *path)
+{
+    const char *root = r->root ? path_clean (r->arena, r->root) : NULL, *clean = path_clean (r->arena, path);
+    if (!root || !path_absolute (path) || !path_inside (clean, root))
+        return path;
+    size_t n = strlen (root);
+    return clean[n] ? arena_printf (r->arena, "./%s", clean + n + 1) : ".";
+}
+
+static const char *as_asked (struct reading *r, enum requirement_kind kind, const char *text)
+{
+    bool path = (kind == REQUIREMENT_LOCAL || kind == REQUIREMENT_EDITABLE) && text[0] == '/';
+    const char *t = path ? below_root (r, text) : text;
+    return kind == REQUIREMENT_EDITABLE ? arena_printf (r->arena, "-e %s", t) : t;
+}
+
 static void add (struct reading *r, enum requirement_kind kind, const char *text)
 {
     struct requirements *o = r->out;
@@ -100,12 +131,14 @@ static void add (struct reading *r, enum requirement_kind kind, const char *text
             memcpy (v, o->v, o->n * sizeof *v);
         o->v = v, r->cap = cap;
     }
-    struct requirement q = { .kind = kind, .text = text };
+    struct requirement q = { .kind = kind, .text = text, .asked = as_asked (r, kind, text) };
     if (kind != REQUIREMENT_OPTION && kind != REQUIREMENT_EDITABLE)
         q.name = requirement_name (r->arena, text);
     const char *egg = strstr (text, "#egg=");
     if (!q.name && kind != REQUIREMENT_OPTION && egg)
         q.name = requirement_name (r->arena, arena_strndup (r->arena, egg + 5, strcspn (egg + 5, "&[ \t;")));
+    if (!q.name && kind == REQUIREMENT_NAME)
+        q.name = name_of_file (r->arena, text);
     q.pinned_vcs = kind == REQUIREMENT_VCS && full_commit (text);
     o->v[o->n++] = q;
 }
@@ -279,6 +312,11 @@ bool requirements_have (const struct requirements *r, const char *name)
         if (r->v[i].name && !strcmp (r->v[i].name, name))
             return true;
     return false;
+}
+
+bool requirement_has_place (const struct requirement *r)
+{
+    return r->kind != REQUIREMENT_OPTION && (r->kind != REQUIREMENT_NAME || strstr (r->text, "://"));
 }
 
 bool requirements_fixed (const struct requirements *r)

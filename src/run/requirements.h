@@ -23,6 +23,8 @@ enum requirement_kind {
 struct requirement {
     enum requirement_kind kind;
     const char *text;
+    const char *
+        asked; /* as a requirements file at the root has it: paths below the root relative to it, -e in front */
     const char *name; /* normalised (lower case, runs of -_. are one -); NULL when the line does not tell */
     bool pinned_vcs;  /* names a full commit */
 };
@@ -45,6 +47,9 @@ bool requirements_fixed (const struct requirements *r);
 void requirements_write (const struct requirements *r, struct str *s);
 /* A line as people may see it: the password of a URL in it masked. */
 const char *requirement_shown (struct arena *a, const char *line);
+
+/* Whether a list of names and versions cannot say where this one comes from: a URL, a path, a VCS reference. */
+bool requirement_has_place (const struct requirement *r);
 
 /* The normalised name at the beginning of a requirement line; NULL when it has none. */
 const char *requirement_name (struct arena *a, const char *line);

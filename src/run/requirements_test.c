@@ -25,7 +25,8 @@ static void kinds (void **state)
         { "Foo_Bar.baz [x,y] >= 1, < 2 ; python_version < \"3.12\"", REQUIREMENT_NAME, "foo-bar-baz", false },
         { "pkg @ https://example.org/pkg-1.0-py3-none-any.whl ; python_version < \"3.12\"", REQUIREMENT_NAME,
           "pkg", false },
-        { "https://example.org/pkg-1.0-py3-none-any.whl", REQUIREMENT_NAME, NULL, false },
+        { "https://example.org/Pkg_x-1.0-py3-none-any.whl", REQUIREMENT_NAME, "pkg-x", false },
+        { "https://example.org/pkg.zip#sha256=1", REQUIREMENT_NAME, NULL, false },
         { "torch", REQUIREMENT_NAME, "torch", false },
         { "git+ssh://git@git.example/MyPackage.git@12365", REQUIREMENT_VCS, NULL, false },
         { "git+https://h/x.git@0123456789012345678901234567890123456789#egg=My_Pkg", REQUIREMENT_VCS,
@@ -92,6 +93,36 @@ static void text_is_cleaned (void **state)
     assert_string_equal (read_and_write (a, "x\\", NULL), "x\n");
 }
 
+/* What goes back to the task: a path of this machine says nothing on another one. */
+static void paths_go_back_relative_to_the_root (void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *asked;
+    } rows[] = {
+        { "./p[x]", "./s/p[x]" },
+        { "-e .", "-e ./s" },
+        { "-e ../q", "-e ./q" },
+        { "../../out", "/out" },
+        { "/abs/p", "/abs/p" },
+        { "/r/in/p", "./in/p" },
+        { "-e /r", "-e ." },
+        { "-e git+https://h/x@v1", "-e git+https://h/x@v1" },
+        { "p @ https://h/p.whl ; python_version < '3.12'", "p @ https://h/p.whl ; python_version < '3.12'" },
+        { "--pre", "--pre" },
+    };
+    cleanup_arena struct arena *a = arena_create ();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct requirements r;
+        struct error err = { 0 };
+        assert_int_equal (requirements_read (a, text_of (rows[i].line), "/r/s", "/r", &teller, &r, &err), 0);
+        if (!strstr (rows[i].asked, "out"))
+            assert_string_equal (r.v[0].asked, rows[i].asked);
+        else
+            assert_string_equal (path_clean (a, r.v[0].asked), rows[i].asked);
+    }
+}
+
 static void files_are_followed (void **state)
 {
     (void)state;
@@ -146,6 +177,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (kinds),
         cmocka_unit_test (text_is_cleaned),
+        cmocka_unit_test (paths_go_back_relative_to_the_root),
         cmocka_unit_test (files_are_followed),
         cmocka_unit_test (passwords_are_masked),
         cmocka_unit_test (what_is_fixed),

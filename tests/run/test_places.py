@@ -1,5 +1,5 @@
-"""Where code and packages come from, and a task that is stopped on the way: credentials for git over HTTP, submodules,
-requirements of the repository, pip where there is no uv, a stop while packages are being installed.
+"""Where code comes from, and a task that is stopped on the way: credentials for git over HTTP, ssh, submodules, a stop
+while code is fetched or packages are being installed.
 """
 import base64
 import http.server
@@ -118,37 +118,6 @@ def test_submodule(machine, origin, tmp_path):
     t = in_repository(machine, origin, entry_point="lib/mod.py")
     assert machine.run(t) == 0, machine.err
     assert machine.log(t)[-1] == "from lib"
-
-
-def test_requirements_of_the_repository_and_packages_in_it(machine, origin):
-    sh(origin, "mkdir -p own sub && printf 'six==1.16.0\\n./own\\n' >requirements.txt && printf 'idna==3.7\\n' >sub/requirements.txt &&"
-               "printf '[project]\\nname=\"own\"\\nversion=\"0.3\"\\ndependencies=[\"six\"]\\n[build-system]\\nrequires=[\"setuptools\"]\\nbuild-backend=\"setuptools.build_meta\"\\n"
-               "[tool.setuptools]\\npy-modules=[\"own\"]\\n' >own/pyproject.toml && echo 'x = 42' >own/own.py &&"
-               "echo 'import six, own, idna; print(six.__version__, own.x, idna.__version__, \"/env/\" in own.__file__)' >sub/go.py && git add . && git commit -qm r")
-    t = in_repository(machine, origin, entry_point="sub/go.py", requirements={})
-    assert machine.run(t) == 0, machine.err
-    assert machine.log(t)[-1] == "1.16.0 42 3.7 True"
-    pip = machine.get(t)["script"]["requirements"]["pip"]
-    assert "six==1.16.0" in pip and "idna==3.7" in pip
-
-
-def test_pip_where_there_is_no_uv(new_machine, tmp_path):
-    """uv cannot be had: it is not on PATH, and the index that could give it does not answer."""
-    machine, python = new_machine, tmp_path / "python"
-    python.mkdir()
-    for name in ("git", "env", "sh", "bash"):
-        (python / name).symlink_to(shutil.which(name))
-    real = os.path.realpath(shutil.which(PYTHON) or sh("/", f"{PYTHON} -c 'import sys; print(sys.executable)'"))
-    (python / PYTHON).symlink_to(real)
-    t = machine.task("import six, sys; print(six.__version__, sys.prefix.endswith('/env'))", pip="six==1.16.0\n")
-    failing = tmp_path / "pip.conf"
-    failing.write_text("")
-    machine.cache.mkdir()
-    (machine.cache / "python" / "tools").mkdir(parents=True)
-    (machine.cache / "python" / "tools" / "uv-0.13.9").write_text("in the way: nothing can be put here")
-    assert machine.run(t, PATH=str(python)) == 0, machine.err
-    assert machine.log(t)[-1] == "1.16.0 True"
-    assert any("installing packages with pip" in m for m in machine.log(t, "INFO"))
 
 
 def test_stop_while_packages_are_installed(machine, tmp_path):
