@@ -6,6 +6,19 @@ INSERT INTO company (id, name, created) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO 
 -- name: auth_user_add
 INSERT INTO user (company, id, name, role, created, created_in_version) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 
+-- name: auth_user_create
+INSERT INTO user (company, id, name, role, email, given_name, family_name, avatar, created, created_in_version)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+
+-- name: auth_company_known
+SELECT 1 FROM company WHERE id = ?1;
+
+-- name: auth_user_remove
+DELETE FROM user WHERE company = ?1 AND id = ?2;
+
+-- name: auth_keys_remove
+DELETE FROM credential WHERE company = ?1 AND user = ?2;
+
 -- name: auth_user_get
 SELECT u.id, u.name, u.given_name, u.family_name, u.avatar, u.role, u.created, u.created_in_version, c.name,
   u.preferences
@@ -58,4 +71,4 @@ SELECT session, until FROM revoked_session;
 DELETE FROM revoked_session WHERE until < ?1;
 
 -- name: auth_users
-SELECT id, name, avatar FROM user WHERE company = ?1 ORDER BY n;
+SELECT id, name, avatar FROM user WHERE company = ?1 ORDER BY name, n;

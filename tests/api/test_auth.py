@@ -125,12 +125,145 @@ def test_users(shared_server):
 
 
 def test_preferences_merge(shared_server):
-    shared_server.call("users.set_preferences", preferences={"ui": {"theme": "dark", "rows": 50}, "a": [1]})
-    answer = shared_server.call("users.set_preferences", preferences={"ui": {"rows": 100}, "a": None})
-    want = {"ui": {"theme": "dark", "rows": 100}, "a": None}
-    assert answer["fields"]["preferences"] == want
-    assert shared_server.call("users.get_preferences")["preferences"] == want
-    assert shared_server.fails("users.set_preferences", preferences=[1]) == (400, 12)
+    s = shared_server
+    put = lambda p, **f: s.call("users.set_preferences", preferences=p, **f)
+    kept = lambda: s.call("users.get_preferences")["preferences"]
+    assert kept() == {}
+    first = {"ui": {"theme": "dark", "rows": 50}, "a": [1]}
+    assert put(first) == {"updated": 1, "fields": {"preferences": first}}
+    assert put(first) == {"updated": 0, "fields": {}}
+    # a name is set whole, a path reaches inside, null is a value
+    want = {"ui": {"rows": 100}, "a": None}
+    assert put(want)["fields"]["preferences"] == kept() == want
+    assert put({"ui.theme": "light", "new.deep.er": {"x": None}}, return_updated=False) == {"updated": 1, "fields": {}}
+    want = {"ui": {"rows": 100, "theme": "light"}, "a": None, "new": {"deep": {"er": {"x": None}}}}
+    assert kept() == want
+    for bad, code in (({"ui.rows.x": 1}, 305), ({"a.b": 1}, 305), ({".a": 1}, 305), ({"a.": 1}, 305), ({"": 1}, 305),
+                      ({"$a": 1}, 16), ({"ok": {"$a": 1}}, 16), ({"ok": {"a.b": 1}}, 16), ({"ok": [{"a.b": 1}]}, 16),
+                      ([1], 12), (None, 12)):
+        assert s.fails("users.set_preferences", preferences=bad) == (400, code), bad
+    assert kept() == want
+
+
+def create_user(s, name, **fields):
+    company = s.call("users.get_current_user")["user"]["company"]["id"]
+    return s.call("auth.create_user", **{"name": name, "company": company, "email": f"{name}@example.org", **fields})["id"]
+
+
+def as_user(id):
+    return {"X-ClearML-Impersonate-As": id}
+
+
+def user_key(s, id, **more):
+    made = s.call("auth.create_credentials", _headers={**as_user(id), **more})["credentials"]
+    return basic(made["access_key"], made["secret_key"])
+
+
+def claims_of(token):
+    return json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+
+
+def test_create_user(shared_server):
+    s = shared_server
+    id = create_user(s, "grace", given_name="Grace", family_name="Hopper", avatar="a.png")
+    me = s.call("users.get_current_user", _headers=as_user(id))["user"]
+    assert (me["id"], me["name"], me["given_name"], me["family_name"], me["avatar"], me["role"]) == (
+        id, "grace", "Grace", "Hopper", "a.png", "user")
+    assert s.call("users.get_preferences", _headers=as_user(id)) == {"preferences": {}}
+    assert s.call("auth.get_credentials", _headers=as_user(id))["credentials"] == []
+    status, _, answer, _ = raw(s, "/auth.login", user_key(s, id))
+    assert status == 200 and claims_of(answer["data"]["token"])["identity"]["role"] == "user"
+    owners = s.call("organization.get_user_companies")["companies"][0]["owners"]
+    assert {"id": id, "name": "grace", "avatar": "a.png"} in owners
+    assert [o["name"] for o in owners] == sorted(o["name"] for o in owners)
+    for fields, want in (({"email": "grace@example.org"}, (400, 801)), ({"email": "grace"}, (400, 12)),
+                         ({"email": "a b@c"}, (400, 12)), ({"name": ""}, (400, 12)), ({"role": "king"}, (400, 12)),
+                         ({"company": "0" * 32}, (400, 10)), ({"email": None}, (400, 12))):
+        assert s.fails("auth.create_user", **{"name": "other", "company": me["company"]["id"],
+                                              "email": "other@example.org", **fields}) == want, fields
+
+
+def test_who_may_make_users(shared_server):
+    s = shared_server
+    company = s.call("users.get_current_user")["user"]["company"]["id"]
+    fields = {"name": "x", "company": company, "email": "x@example.org"}
+    user, admin = create_user(s, "plain"), create_user(s, "boss", role="admin")
+    for call, more in (("auth.create_user", fields), ("users.delete", {"user": admin})):
+        assert s.fails(call, **more, _headers=as_user(user)) == (403, 20)
+    for role in ("root", "system"):
+        assert s.fails("auth.create_user", **fields, role=role, _headers=as_user(admin)) == (403, 20)
+    made = s.call("auth.create_user", **fields, role="annotator", _headers=as_user(admin))["id"]
+    assert s.call("users.get_current_user", _headers=as_user(made))["user"]["role"] == "annotator"
+    assert create_user(s, "another-root", role="root")
+
+
+def test_a_key_has_the_role_of_its_user(shared_server):
+    """Also one that an administrator made while acting as the user with a role of his own."""
+    s = shared_server
+    id = create_user(s, "acted-for")
+    made = s.call("auth.create_credentials", _headers={"X-ClearML-Act-As": id})["credentials"]
+    key = basic(made["access_key"], made["secret_key"])
+    assert claims_of(raw(s, "/auth.login", key)[2]["data"]["token"])["identity"]["role"] == "user"
+    assert raw(s, "/users.delete", key, json.dumps({"user": id}).encode())[:2] == (403, 20)
+
+
+def test_delete_user(server):
+    s = server
+    id, other = create_user(s, "leaver"), create_user(s, "stayer")
+    key, other_key = user_key(s, id), user_key(s, other)
+    own = {"Authorization": "Bearer " + raw(s, "/auth.login", key)[2]["data"]["token"]}
+    lent = s.call("auth.login", _headers=as_user(id))["token"]  # by the administrator's key, in the user's name
+    lent = {"Authorization": "Bearer " + lent}
+    task = s.call("tasks.create", name="of a leaver", type="training", _headers=as_user(id))["id"]
+    assert raw(s, "/debug.ping", own)[0] == raw(s, "/users.get_current_user", lent)[0] == 200
+    assert s.call("users.delete", user=id) == {}
+    assert s.fails("users.delete", user=id) == (400, 301)
+    for _ in range(2):  # now, and after a restart
+        assert raw(s, "/auth.login", key)[:2] == (401, 22)
+        assert raw(s, "/users.get_current_user", own)[:2] == (401, 30)
+        assert raw(s, "/users.get_current_user", lent)[:2] == (401, 30)
+        assert raw(s, "/users.get_current_user", other_key)[0] == 200
+        assert s.fails("users.get_current_user", _headers=as_user(id)) == (400, 6)
+        assert s.fails("users.get_by_id", user=id) == (400, 301)
+        assert s.call("tasks.get_by_id", task=task)["task"]["user"] == id
+        assert s.stop() == 0
+        s.start()
+    me = s.call("users.get_current_user")["user"]["id"]
+    assert s.fails("users.delete", user=me) == (400, 301)
+
+
+def test_a_deleted_bootstrap_user_is_made_anew(server):
+    s = server
+    before = s.call("users.get_current_user")["user"]["id"]
+    s.call("users.delete", user=before, _headers=as_user(create_user(s, "next", role="root")))
+    s.token = None
+    assert raw(s, "/auth.login", basic(s.access, s.secret))[:2] == (401, 22)
+    assert s.stop() == 0
+    s.start()
+    me = s.call("users.get_current_user")["user"]
+    assert me["id"] != before and me["role"] == "root"
+
+
+def test_active_users(shared_server):
+    s = shared_server
+    top = s.call("projects.create", name="who is active")["id"]
+    sub = s.call("projects.create", name="who is active/below")["id"]
+    owner, maker, runner, idle = (create_user(s, n) for n in ("owner", "maker", "runner", "idle"))
+    mine = s.call("projects.create", name="an own project", _headers=as_user(owner))["id"]
+    s.call("models.create", name="a model", uri="u", project=top, _headers=as_user(maker))
+    s.call("tasks.create", name="a task", type="training", project=sub, _headers=as_user(runner))
+
+    def active(version="2.8", **fields):
+        users = s.call("users.get_all_ex", _version=version, id=[owner, maker, runner, idle], **fields)["users"]
+        return {u["id"] for u in users}
+
+    assert active() == active(active_in_projects=None) == {owner, maker, runner, idle}
+    assert active(active_in_projects=[]) == {owner, maker, runner}
+    assert active(active_in_projects=[top]) == {maker, runner} and active(active_in_projects=[sub]) == {runner}
+    assert active(active_in_projects=[mine, sub]) == {owner, runner}
+    assert active(active_in_projects=["0" * 32]) == set()
+    assert active("2.7", active_in_projects=[]) == {owner, maker, runner, idle}
+    assert s.fails("users.get_all_ex", active_in_projects="x") == (400, 12)
 
 
 @pytest.mark.parametrize("path, status, name, requested, actual", [

@@ -298,16 +298,24 @@ static int read_token (struct auth *a, struct arena *arena, const struct server_
     return 0;
 }
 
+const char *auth_user_session (struct arena *a, const char *user)
+{
+    return arena_printf (a, "user/%s", user);
+}
+
 static int check_token (struct auth *a, struct arena *arena, const struct server_facts *facts,
                         const char *token, struct identity *ret, struct error *err)
 {
     struct identity who;
+    const char *user;
     bool revoked;
 
     if (read_token (a, arena, facts, text_of (token), &who, err) < 0)
         return -1;
+    user = auth_user_session (arena, who.user);
     pthread_rwlock_rdlock (&a->lock);
-    revoked = session_revoked (a, who.session) || (who.key && !*key_place (a, who.key));
+    revoked = session_revoked (a, who.session) || session_revoked (a, user) ||
+              (who.key && !*key_place (a, who.key));
     pthread_rwlock_unlock (&a->lock);
     if (revoked)
         return error_set (err, ERR_INVALID_TOKEN, "token: revoked, log in again");

@@ -44,6 +44,11 @@ void auth_effect (struct auth *a, const struct effect *e);
 int auth_flush (struct auth *a, struct db *db, struct error *err) warn_unused;
 void auth_flushed (struct auth *a); /* what auth_flush wrote is committed */
 
+/* A user of the caller's company is gone: keys and sessions close after the commit. */
+int auth_user_end (struct call *c, const char *user, struct error *err) warn_unused;
+/* The name under which all sessions of a user are revoked; no session's id is like it. */
+const char *auth_user_session (struct arena *a, const char *user);
+
 /* -- tokens ---------------------------------------------------------------------------------------- */
 enum {
     AUTH_TOKEN_TTL_S = 30 * 24 * 3600,

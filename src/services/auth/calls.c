@@ -10,6 +10,8 @@
 #include "sql/sql.h"
 #include "store/store.h"
 
+#include <errno.h>
+
 /* -- tokens ---------------------------------------------------------------------------------------- */
 int auth_login (struct call *c, const struct auth_login_in *in, struct auth_login_out *out, struct error *err)
 {
@@ -61,14 +63,92 @@ int login_logout (struct call *c, const struct login_logout_in *in, struct login
     return session_end (c, err);
 }
 
+/* -- users ----------------------------------------------------------------------------------------- */
+/* What a role may give: that of the server's own people only who has one. */
+static int check_new_user (struct call *c, const struct auth_create_user_in *in, struct error *err)
+{
+    cleanup_rows struct rows rows = { 0 };
+    bool server = !strcmp (c->who.role, "root") || !strcmp (c->who.role, "system");
+    const char *at = strchr (in->email, '@');
+    int rc;
+
+    if (!*in->name)
+        return error_set (err, ERR_VALIDATION, "field name: must not be empty");
+    if (!at || at == in->email || !at[1] || strpbrk (in->email, " \t\r\n") || strchr (at + 1, '@'))
+        return error_set (err, ERR_VALIDATION, "field email: '%s' is no mail address", in->email);
+    if (!server && (!strcmp (in->role, "root") || !strcmp (in->role, "system")))
+        return error_set (err, ERR_ROLE_NOT_ALLOWED, "field role: %s may not make a user of role %s",
+                          c->who.role, in->role);
+    if (db_query (c->db, &sql_auth_company_known, &rows, err, V_STR (in->company)) < 0 ||
+        (rc = db_next (&rows, err)) < 0)
+        return -1;
+    if (!rc || (!server && strcmp (in->company, c->who.company) != 0))
+        return error_set (err, ERR_INVALID_ID, "field company: %s is no company of yours", in->company);
+    return 0;
+}
+
+int auth_create_user (struct call *c, const struct auth_create_user_in *in, struct auth_create_user_out *out,
+                      struct error *err)
+{
+    const char *id = arena_strdup (c->arena, id_random ().hex);
+
+    if (check_new_user (c, in, err) < 0)
+        return -1;
+    if (db_exec (c->db, &sql_auth_user_create, err, V_STR (in->company), V_STR (id), V_STR (in->name),
+                 V_STR (in->role), V_STR (in->email), V_STR (in->given_name), V_STR (in->family_name),
+                 V_STR (in->avatar), V_INT (c->now), V_STR (c->facts->version)) < 0)
+        return err->code == EEXIST ? error_set (err, ERR_NOT_UNIQUE,
+                                                "field email: there is already a user with %s", in->email)
+                                   : -1;
+    out->id = id;
+    return 0;
+}
+
+int auth_user_end (struct call *c, const char *user, struct error *err)
+{
+    const char *session = auth_user_session (c->arena, user);
+    int64_t until = c->now / 1000 + AUTH_TOKEN_TTL_MAX_S;
+    cleanup_rows struct rows rows = { 0 };
+    int rc;
+
+    if (db_query (c->db, &sql_auth_keys_of_user, &rows, err, V_STR (c->who.company), V_STR (user)) < 0)
+        return -1;
+    while ((rc = db_next (&rows, err)) > 0)
+        call_after_commit (c, EFFECT_REVOKE_KEY, row_str (&rows, 0, c->arena), NULL, 0);
+    if (rc < 0)
+        return -1;
+    rows_done (&rows);
+    call_after_commit (c, EFFECT_REVOKE_SESSION, session, NULL, until);
+    return db_exec (c->db, &sql_auth_keys_remove, err, V_STR (c->who.company), V_STR (user)) < 0 ||
+                   db_exec (c->db, &sql_auth_session_revoke, err, V_STR (c->who.company), V_STR (session),
+                            V_INT (until)) < 0
+               ? -1
+               : 0;
+}
+
 /* -- keys ------------------------------------------------------------------------------------------ */
-static void effect_key_add (struct call *c, const struct auth_key *key)
+/* The caller's own role: of one who acts as another, the other's. */
+static int user_role (struct call *c, const char **ret, struct error *err)
+{
+    cleanup_rows struct rows rows = { 0 };
+    int rc;
+
+    if (db_query (c->db, &sql_auth_user_get, &rows, err, V_STR (c->who.company), V_STR (c->who.user)) < 0 ||
+        (rc = db_next (&rows, err)) < 0)
+        return -1;
+    if (!rc)
+        return error_set (err, ERR_INVALID_USER_ID, "user %s: no such user", c->who.user);
+    *ret = row_str (&rows, 5, c->arena);
+    return 0;
+}
+
+static void effect_key_add (struct call *c, const struct auth_key *key, const char *role)
 {
     const char *const members[][2] = { { "company", c->who.company },
                                        { "company_name", c->who.company_name },
                                        { "user", c->who.user },
                                        { "user_name", c->who.user_name },
-                                       { "role", c->who.role } };
+                                       { "role", role } };
     char hex[2 * DIGEST_SHA256 + 1];
     struct str s = { .arena = c->arena };
 
@@ -87,10 +167,12 @@ int auth_create_credentials (struct call *c, const struct auth_create_credential
                              struct auth_create_credentials_out *out, struct error *err)
 {
     struct auth_key key = auth_key_make (c->arena);
+    const char *role = NULL;
 
-    if (auth_key_store (c->db, c->who.company, c->who.user, &key, in->label, c->now, err) < 0)
+    if (user_role (c, &role, err) < 0 ||
+        auth_key_store (c->db, c->who.company, c->who.user, &key, in->label, c->now, err) < 0)
         return -1;
-    effect_key_add (c, &key);
+    effect_key_add (c, &key, role);
     out->credentials = arena_new (c->arena, struct auth_credentials);
     out->credentials->access_key = key.access;
     out->credentials->secret_key = key.secret;

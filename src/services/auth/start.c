@@ -55,7 +55,8 @@ static int user_add (struct db *db, const char *id, const char *name, const char
                : 0;
 }
 
-/* The user behind STOKER_BOOTSTRAP_KEY: one and the same at every start, whatever the key is by now. */
+/* The user behind STOKER_BOOTSTRAP_KEY: one and the same at every start, whatever the key is by now, unless
+ * somebody deleted it. */
 static int bootstrap_user (struct db *db, struct arena *a, const char *role, int64_t now, const char **ret,
                            struct error *err)
 {
@@ -64,11 +65,17 @@ static int bootstrap_user (struct db *db, struct arena *a, const char *role, int
     if (setting (db, a, "bootstrap_user", made, &kept, err) < 0)
         return -1;
     *ret = kept;
-    if (kept == made)
-        return user_add (db, kept, "bootstrap", role, now, err);
-    return db_exec (db, &sql_auth_user_set_role, err, V_STR (AUTH_COMPANY), V_STR (kept), V_STR (role)) < 0
-               ? -1
-               : 0;
+    if (kept != made) {
+        int64_t n =
+            db_exec (db, &sql_auth_user_set_role, err, V_STR (AUTH_COMPANY), V_STR (kept), V_STR (role));
+        if (n)
+            return n < 0 ? -1 : 0;
+        /* deleted: another one, since the sessions of that one are closed for good */
+        *ret = made;
+        if (db_exec (db, &sql_setting_put, err, V_STR (""), V_STR ("bootstrap_user"), V_STR (made)) < 0)
+            return -1;
+    }
+    return user_add (db, *ret, "bootstrap", role, now, err);
 }
 
 static int bootstrap_key (struct db *db, struct arena *a, const struct auth_start_options *o,

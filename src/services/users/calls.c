@@ -1,6 +1,7 @@
 /* calls.c - the calls of users: people as other people see them. */
 #include "api/users.api.h"
 #include "base/clock.h"
+#include "services/answer.h"
 #include "services/auth/auth.h"
 #include "services/users/users.h"
 #include "sql/sql.h"
@@ -38,6 +39,13 @@ const struct query_entity companies_entity = {
     .fields = company_fields,
 };
 
+/* Users who made something in some projects (a JSON list, ?1) or below them; in an empty list's case anywhere. */
+#define MADE(table, project)                                                                                 \
+    "EXISTS (SELECT 1 FROM " table " k WHERE k.company = e.company AND k.user = e.id AND (?1 = '[]' OR "     \
+    "k." project " IN (SELECT t.project FROM project_tree t, json_each(?1) j WHERE t.ancestor = j.value)))"
+static const char active_where[] =
+    "(" MADE ("project", "id") " OR " MADE ("task", "project") " OR " MADE ("model", "project") ")";
+
 static int find (struct call *c, unsigned flags, struct text *ret, struct error *err)
 {
     struct query_source src = { .db = c->db,
@@ -48,7 +56,19 @@ static int find (struct call *c, unsigned flags, struct text *ret, struct error 
                                 .volatiles = c->facts->volatiles };
     struct query_options o = { .flags = flags | QUERY_OWN };
     struct query_result found;
+    struct text projects = json_get (c->body, "active_in_projects");
+    struct value active;
 
+    if (flags & QUERY_EX && c->version >= 2008 && json_kind (projects) > JSON_NULL) {
+        struct tag_list ids = tags_read (c->arena, projects);
+
+        if (json_kind (projects) != JSON_ARRAY)
+            return error_set (err, ERR_VALIDATION, "active_in_projects: must be a list of project ids");
+        active = V_TEXT (tags_write (c->arena, &ids));
+        o.where = active_where;
+        o.values = &active;
+        o.values_n = 1;
+    }
     if (query_run (&src, &users_entity, c->body, &o, &found, err) < 0)
         return -1;
     *ret = found.items;
@@ -194,6 +214,21 @@ int users_update (struct call *c, const struct users_update_in *in, struct users
     return 0;
 }
 
+int users_delete (struct call *c, const struct users_delete_in *in, struct users_delete_out *out,
+                  struct error *err)
+{
+    int64_t n;
+
+    (void)out;
+    if (!strcmp (in->user, c->who.user))
+        return error_set (err, ERR_INVALID_USER_ID, "user %s: nobody can delete themselves", in->user);
+    if ((n = db_exec (c->db, &sql_auth_user_remove, err, V_STR (c->who.company), V_STR (in->user))) < 0)
+        return -1;
+    if (!n)
+        return error_set (err, ERR_INVALID_USER_ID, "user %s: no such user", in->user);
+    return auth_user_end (c, in->user, err);
+}
+
 /* -- preferences ----------------------------------------------------------------------------------- */
 enum { PREFERENCES_MAX = 1 << 20 };
 
@@ -209,33 +244,73 @@ int users_get_preferences (struct call *c, const struct users_get_preferences_in
     return 0;
 }
 
-/* Objects are merged member by member; anything else replaces. Depth is bounded by the scanner. */
-static void merge (struct json_object *into, struct json_object *from)
+/* "$..." is no name; "a.b" is a path, but only at the top. Depth is bounded by the scanner. */
+static int names_check (struct json_object *o, bool top, struct error *err)
 {
-    json_object_object_foreach (from, key, value)
-    {
-        struct json_object *old = NULL;
-
-        json_object_object_get_ex (into, key, &old);
-        if (json_object_is_type (old, json_type_object) && json_object_is_type (value, json_type_object))
-            merge (old, value);
-        else
-            json_object_object_add (into, key, json_object_get (value));
+    if (json_object_is_type (o, json_type_array)) {
+        for (size_t i = 0; i < json_object_array_length (o); i++)
+            if (names_check (json_object_array_get_idx (o, i), false, err) < 0)
+                return -1;
+        return 0;
     }
+    if (!json_object_is_type (o, json_type_object))
+        return 0;
+    json_object_object_foreach (o, key, value)
+    {
+        if (key[0] == '$' || (!top && strchr (key, '.')))
+            return error_set (err, ERR_FIELDS_VALUE,
+                              "field preferences: name '%s' begins with $ or has a dot below the top", key);
+        if (names_check (value, false, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What stands at the path becomes the value, whole; objects on the way are made. */
+static int put_at (struct arena *a, struct json_object *into, const char *path, struct json_object *value,
+                   struct error *err)
+{
+    const char *p = path, *dot;
+
+    for (; (dot = strchr (p, '.')); p = dot + 1) {
+        const char *name = arena_strndup (a, p, (size_t)(dot - p));
+        struct json_object *next = NULL;
+        bool found = json_object_object_get_ex (into, name, &next);
+
+        if (!*name || (found && !json_object_is_type (next, json_type_object)))
+            return error_set (err, ERR_INVALID_PREFERENCES,
+                              "field preferences: '%s' cannot be set: '%s' is no object", path, name);
+        if (!found)
+            json_object_object_add (into, name, next = json_object_new_object ());
+        into = next;
+    }
+    if (!*p)
+        return error_set (err, ERR_INVALID_PREFERENCES, "field preferences: '%s' ends in no name", path);
+    json_object_object_add (into, p, json_object_get (value));
+    return 0;
 }
 
 int users_set_preferences (struct call *c, const struct users_set_preferences_in *in,
                            struct users_set_preferences_out *out, struct error *err)
 {
-    struct json_object *kept, *given;
+    struct json_object *kept, *before, *given;
     struct text merged;
     struct str s = { .arena = c->arena };
     struct user u;
 
     if (user_get (c, c->who.user, &u, err) < 0 || json_tree (c->arena, u.preferences, &kept, err) < 0 ||
-        json_tree (c->arena, in->preferences, &given, err) < 0)
+        json_tree (c->arena, u.preferences, &before, err) < 0 ||
+        json_tree (c->arena, in->preferences, &given, err) < 0 || names_check (given, true, err) < 0)
         return -1;
-    merge (kept, given);
+    json_object_object_foreach (given, path, value)
+    {
+        if (put_at (c->arena, kept, path, value, err) < 0)
+            return -1;
+    }
+    out->has.updated = true;
+    out->fields = TEXT ("{}");
+    if (json_object_equal (kept, before))
+        return 0;
     merged = json_text (c->arena, kept);
     if (merged.n > PREFERENCES_MAX)
         return error_set (err, ERR_VALIDATION, "field preferences: more than %d bytes", PREFERENCES_MAX);
@@ -243,7 +318,6 @@ int users_set_preferences (struct call *c, const struct users_set_preferences_in
                             V_STR (c->who.user), V_TEXT (merged));
     if (out->updated < 0)
         return -1;
-    out->has.updated = true;
     if (in->return_updated) {
         str_puts (&s, "{\"preferences\":");
         str_add_text (&s, merged);
