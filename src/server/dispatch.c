@@ -6,6 +6,9 @@
  *           after the commit: effects; a call that wants to wait is parked (wait.c) and runs again
  *   pool    api_finish: reply -> bytes, compressed; back to the loop
  *
+ * A brief call, a write with a small body, leaves out the pool: to read it and to write its answer takes less time than
+ * to wake another thread twice. It goes loop, writer, loop.
+ *
  * A handler may run more than once (its group was rolled back, its bell rang): each run has an arena of its own and
  * begins with a zeroed reply.
  */
@@ -18,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+enum { BRIEF_BODY = 4096, BRIEF_ANSWER = 16384 };
 
 struct api {
     struct server *server;
@@ -32,7 +37,9 @@ struct api {
     void *in, *out;
     struct error err;
     int rc;
+    struct http_answer answer;
     struct id id;
+    bool brief;
     const char *trx;
     uint64_t seq;      /* of the last ring before the last run */
     const char *woken; /* the topics whose ring let it run again */
@@ -141,37 +148,63 @@ static void log_call (struct api *a, int code)
                level == LOG_WARN ? a->err.text : "");
 }
 
-/* Encode and send; the request is gone afterwards. */
-static void api_finish (struct api *a)
+static void api_encode (struct api *a)
 {
-    struct http_answer answer = { .status = 200, .type = "application/json" };
+    struct http_answer *answer = &a->answer;
     struct str body = { 0 };
-    int code = a->rc < 0 ? wire_code (&a->err) : 0;
 
-    if (code)
-        answer.status = WIRE_STATUS (code);
+    *answer = (struct http_answer){ .status = a->rc < 0 ? WIRE_STATUS (wire_code (&a->err)) : 200,
+                                    .type = "application/json" };
     if (a->rc == 0 && a->call.raw_reply.p) {
-        answer.type = a->call.raw_type ? a->call.raw_type : "text/plain";
-        answer.body = a->call.raw_reply;
-        http_answer_header (a->http, &answer, "Cache-Control", "no-store, max-age=0");
+        answer->type = a->call.raw_type ? a->call.raw_type : "text/plain";
+        answer->body = a->call.raw_reply;
+        http_answer_header (a->http, answer, "Cache-Control", "no-store, max-age=0");
         if (a->call.raw_filename)
-            add_filename (a, &answer);
+            add_filename (a, answer);
     } else {
         add_envelope (a, &body);
         free_later (a->http, &body);
-        answer.body = str_text (&body);
-        http_answer_header (a->http, &answer, "Cache-Control", "no-store");
+        answer->body = str_text (&body);
+        http_answer_header (a->http, answer, "Cache-Control", "no-store");
     }
-    add_cookie (a, &answer);
-    front_cors (a->server, a->http, &answer);
-    http_answer_gzip (a->http, &answer);
-    log_call (a, code);
-    http_respond (a->http, &answer);
+    add_cookie (a, answer);
+    front_cors (a->server, a->http, answer);
+}
+
+/* The request is gone afterwards. */
+static void api_send (struct api *a)
+{
+    http_answer_gzip (a->http, &a->answer);
+    log_call (a, a->rc < 0 ? wire_code (&a->err) : 0);
+    http_respond (a->http, &a->answer);
+}
+
+static void api_finish (struct api *a)
+{
+    api_encode (a);
+    api_send (a);
 }
 
 static void finish_job (struct pool_job *job)
 {
     api_finish (JOB_API (job));
+}
+
+static void send_job (struct pool_job *job)
+{
+    api_send (JOB_API (job));
+}
+
+/* On the loop, which must not stand still while much is compressed. */
+static void finish_brief (void *arg)
+{
+    struct api *a = arg;
+
+    api_encode (a);
+    if (a->answer.body.n > BRIEF_ANSWER)
+        pool_do (a, send_job);
+    else
+        api_send (a);
 }
 
 static void api_fail (struct api *a)
@@ -226,7 +259,10 @@ static void on_resume (void *arg, bool last, bool gone)
     }
     a->call.last_try = last;
     a->woken = last ? NULL : arena_strdup (a->http->arena, a->call.wait_topic);
-    pool_do (a, api_again);
+    if (a->brief)
+        api_run (a);
+    else
+        pool_do (a, api_again);
 }
 
 /* After a run; on the pool, or on the writer thread after the commit. */
@@ -244,6 +280,8 @@ static void api_ran (struct api *a, bool on_pool)
         wait_pass_on (a->server, a->woken);
     if (on_pool)
         api_finish (a);
+    else if (a->brief)
+        loop_post (a->server->loop, finish_brief, a);
     else
         pool_do (a, finish_job);
 }
@@ -276,6 +314,8 @@ static void api_run (struct api *a)
 /* -- from bytes to a typed request */
 static int take_path (struct api *a, struct error *err)
 {
+    if (a->row)
+        return 0;
     if (wire_path_parse (a->path_text, &a->path, err) < 0) {
         a->path = (struct wire_path){ .name = TEXT (""), .version_text = TEXT ("1.0"), .version = 1000 };
         return -1;
@@ -434,10 +474,26 @@ static void api_first (struct pool_job *job)
         api_run (a);
 }
 
+/* Nothing on the way to the writer may block or unpack: no look into the database for another's name, no gzip. */
+static bool is_brief (struct api *a)
+{
+    struct error ignored;
+
+    return a->http->body.n <= BRIEF_BODY && !http_header (a->http, "content-encoding").n &&
+           take_path (a, &ignored) == 0 && a->row->mode == WIRE_WRITE &&
+           !session_header (a->http, "impersonate-as") && !session_header (a->http, "act-as");
+}
+
 static void on_body (struct http_request *r, void *arg)
 {
+    struct api *a = arg;
+
     (void)r;
-    pool_do (arg, api_first);
+    a->brief = is_brief (a);
+    if (a->brief)
+        api_first (&a->job);
+    else
+        pool_do (a, api_first);
 }
 
 void api_start (struct server *s, struct http_request *r, struct text path)
