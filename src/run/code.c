@@ -5,6 +5,7 @@
 #include "run/patch.h"
 #include "run/room.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,25 +43,41 @@ struct git_rules run_git_rules (struct run *r)
     return rules;
 }
 
+static int check_out_from (struct run *r, const struct git_rules *rules, const struct git_url *url,
+                           struct error *err)
+{
+    const char *root =
+        given (r->conf->agent.vcs_cache) ? r->conf->agent.vcs_cache : path_join (r->arena, r->cache, "vcs");
+    struct repo_wish wish = { url, run_field (r, "version_num"), run_field (r, "tag"),
+                              run_field (r, "branch"), json_string (r->arena, json_get (r->doc, "user")) };
+    git_destroy (r->git);
+    r->git = NULL;
+    if (git_create (rules, GIT_BASIC, url, &r->say, &r->git, err) < 0)
+        return -1;
+    return repo_checkout (r->arena, r->git, root, &wish, &r->say, &r->checkout, err);
+}
+
 static int check_out (struct run *r, const char *repository, struct error *err)
 {
     struct git_rules rules = run_git_rules (r);
     struct git_url *asked = arena_new (r->arena, struct git_url), *url = arena_new (r->arena, struct git_url);
-    const char *root =
-        given (r->conf->agent.vcs_cache) ? r->conf->agent.vcs_cache : path_join (r->arena, r->cache, "vcs");
     if (git_url_parse (r->arena, repository, asked, err) < 0)
         return error_wrap (err, "script");
     *url = git_url_choose (r->arena, &rules, asked);
     if (strcmp (url->scheme, asked->scheme))
         run_notice (r, "INFO", "repository: %s is cloned as %s", git_url_shown (r->arena, asked),
                     git_url_shown (r->arena, url));
-    if (git_create (&rules, GIT_BASIC, url, &r->say, &r->git, err) < 0)
-        return -1;
-    struct repo_wish wish = { url, run_field (r, "version_num"), run_field (r, "tag"),
-                              run_field (r, "branch"), json_string (r->arena, json_get (r->doc, "user")) };
     int64_t start = clock_monotonic ();
-    if (repo_checkout (r->arena, r->git, root, &wish, &r->say, &r->checkout, err) < 0)
-        return -1;
+    if (check_out_from (r, &rules, url, err) < 0) {
+        struct error second;
+        if (err->code == ECANCELED || strcmp (url->scheme, "ssh") || url->user)
+            return -1;
+        /* SDKs record ssh remotes without their user: we are nobody there, and git hosts know one user */
+        run_notice (r, "INFO", "repository: %s: trying as user git", err->text);
+        url->user = "git";
+        if (check_out_from (r, &rules, url, &second) < 0)
+            return -1;
+    }
     r->code = r->checkout.folder;
     run_notice (r, "INFO", "repository: %s at %.12s in %lld ms", git_url_shown (r->arena, url),
                 r->checkout.commit, (long long)(clock_monotonic () - start));

@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LOGINS = 8, OUTPUT_MAX = 64 << 20 };
+enum { LOGINS = 8, ALIASES = 3 * (LOGINS + 2), OUTPUT_MAX = 64 << 20 };
 
 struct git {
     struct arena *arena;
@@ -112,6 +113,38 @@ static int add_logins (struct git *g, const struct git_rules *r, const struct gi
     return 0;
 }
 
+/* Remotes of `host` as .gitmodules and requirements write them, taken as `base` is. */
+static void add_alias (struct git *g, const char *base, const char *host, const char *const *forms)
+{
+    for (; *forms; forms++)
+        config (g, arena_printf (g->arena, "url.%s/.insteadOf=%s%s%s", base, forms[0], host,
+                                 strchr (forms[0], ':') ? "/" : ":"));
+}
+
+/* The choice between ssh and https that was made for the remote holds for what it refers to, too. */
+static void add_aliases (struct git *g, const struct git_rules *r, const struct git_url *u)
+{
+    static const char *const of_ssh[] = { "git@", "ssh://git@", "ssh://", NULL };
+    static const char *const of_https[] = { "https://", "http://", NULL };
+    struct git_login l;
+    const char *scheme = r->https_scheme && r->https_scheme[0] ? r->https_scheme : "https";
+    if (r->force_ssh && !strcmp (u->scheme, "ssh") && u->host[0])
+        add_alias (g,
+                   arena_printf (g->arena, "ssh://%s@%s%s", u->user ? u->user : "git", u->host,
+                                 u->port ? arena_printf (g->arena, ":%d", u->port) : ""),
+                   u->host, of_https);
+    if (r->force_ssh || r->keep_ssh)
+        return;
+    if (is_http (u) && git_url_login (g->arena, r, u, &l))
+        add_alias (g, origin (g->arena, u), u->host, of_ssh);
+    for (size_t i = 0; i <= r->extra_n && i < LOGINS; i++) {
+        const struct git_login *known = i < r->extra_n ? &r->extra[i] : &r->login;
+        if (whole (known) && known->host && known->host[0] && strcasecmp (known->host, u->host) &&
+            !(known == &r->login && r->host_match_prefix))
+            add_alias (g, arena_printf (g->arena, "%s://%s", scheme, known->host), known->host, of_ssh);
+    }
+}
+
 static void add_variable (struct git *g, size_t *n, const char *value)
 {
     g->env[(*n)++] = value;
@@ -201,12 +234,14 @@ int git_create (const struct git_rules *rules, enum git_scheme scheme, const str
     }
     g->program = arena_strdup (a, program);
     free (program);
-    g->head = arena_array (a, const char *, 2 * (sizeof always / sizeof always[0] + LOGINS + 8));
+    g->head = arena_array (a, const char *, 2 * (sizeof always / sizeof always[0] + LOGINS + ALIASES + 8));
     head_add (g, g->program);
     for (size_t i = 0; always[i]; i++)
         config (g, always[i]);
     if (!u->scheme[0] || !strcmp (u->scheme, "file"))
         config (g, "protocol.file.allow=always"); /* submodules of a local repository are local, too */
+    if (rules)
+        add_aliases (g, rules, u);
     environment (g, scheme, rules, u);
     if (rules && scheme == GIT_BASIC && add_logins (g, rules, u, err) < 0) {
         git_destroy (g);

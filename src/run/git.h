@@ -13,7 +13,9 @@ struct git;
 
 enum git_scheme { GIT_BASIC, GIT_BEARER, GIT_BASIC_HEADER }; /* helper; Entra token; Azure personal token */
 
-/* Make ready for remote `u`: which credentials fit it (and its submodules) is worked out once. `rules` may be NULL. */
+/* Make ready for remote `u`: which credentials fit it (and its submodules) is worked out once; so
+ * is which of ssh and https they are fetched by. `rules` may be NULL. A remote with an empty host: none, only what the
+ * rules name. */
 int git_create (const struct git_rules *rules, enum git_scheme scheme, const struct git_url *u,
                 const struct say *say, struct git **ret, struct error *err) warn_unused;
 void git_destroy (struct git *g);

@@ -178,6 +178,18 @@ static bool needs_python (struct run *r)
     return r->what.kind != SCRIPT_SHELL || r->requirements.n;
 }
 
+/* VCS references of a task without a repository: the agent's credentials are for them, too. */
+static int git_for_requirements (struct run *r, struct error *err)
+{
+    static const struct git_url none = { .scheme = "ssh", .host = "", .path = "" };
+    struct git_rules rules = run_git_rules (r);
+    for (size_t i = 0; i < r->requirements.n && !r->git; i++)
+        if (strstr (r->requirements.v[i].text, "git+") &&
+            git_create (&rules, GIT_BASIC, &none, &r->say, &r->git, err) < 0)
+            return -1;
+    return 0;
+}
+
 int station_environment (struct run *r, struct error *err)
 {
     const struct conf_agent *c = &r->conf->agent;
@@ -204,6 +216,8 @@ int station_environment (struct run *r, struct error *err)
     mask_add_urls (&r->mask, r->indexes.index);
     mask_add_urls (&r->mask, r->indexes.extra);
     mask_add_urls (&r->mask, r->indexes.find_links);
+    if (git_for_requirements (r, err) < 0)
+        return -1;
     r->install = (struct install){ .arena = r->arena,
                                    .store = store,
                                    .python = &r->python,

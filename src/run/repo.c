@@ -348,13 +348,49 @@ static void warn_lfs (struct repo *r, const struct checkout *c)
              "the repository keeps files in Git LFS and git-lfs is not installed: they are pointers only");
 }
 
+/* Objects that a crash or a full disk left empty: the tips of the refs cannot be read. */
+static bool mirror_is_damaged (struct repo *r)
+{
+    struct error ignored;
+    return folder_exists (r->mirror) &&
+           git (r->git, r->mirror, NULL, &ignored, "for-each-ref", "--format=%(objecttype)") < 0;
+}
+
+static int mirror_remove (struct repo *r, struct error *err)
+{
+    cleanup_close int lock = lock_file (arena_printf (r->arena, "%s.lock", r->mirror), LOCK_EX, err);
+    r->fetched = false;
+    if (lock < 0)
+        return -1;
+    return mirror_is_damaged (r) ? folder_remove (r->mirror, err) : 0; /* else another run has mended it */
+}
+
+static int obtain (struct repo *r, struct checkout *ret, struct error *err)
+{
+    const char *commit = r->wish->commit;
+    struct checkout c = { .lease = -1 };
+    int found = 1;
+    if (given (commit) && strlen (commit) >= 40 && is_hex (commit))
+        found = clone_lease (r, commit, &c, err);
+    if (found == 0)
+        c.commit = arena_strdup (r->arena, commit), c.reused = true;
+    else if (found < 0 || mirror_commit (r, &c.commit, err) < 0 || clone_lease (r, NULL, &c, err) < 0)
+        return -1;
+    if (clone_prepare (r, &c, err) < 0) {
+        repo_release (&c);
+        return -1;
+    }
+    *ret = c;
+    return 0;
+}
+
 int repo_checkout (struct arena *a, struct git *g, const char *root, const struct repo_wish *wish,
-                   const struct say *say, struct checkout *ret, struct error *err)
+                   const struct say *say_to, struct checkout *ret, struct error *err)
 {
     struct repo r = { .arena = a,
                       .git = g,
                       .wish = wish,
-                      .say = say,
+                      .say = say_to,
                       .url = git_url_text (a, wish->url, false),
                       .name = repo_name (a, wish->url->path) };
     const char *key = digest (a, r.url), *owner = digest (a, given (wish->owner) ? wish->owner : "");
@@ -362,20 +398,15 @@ int repo_checkout (struct arena *a, struct git *g, const char *root, const struc
     r.clones = arena_printf (a, "%s/clones/%s-%s-%.8s", root, r.name, key, owner);
     if (folder_make (path_join (a, root, "mirrors"), 0700, err) < 0 || folder_make (r.clones, 0700, err) < 0)
         return -1;
-    struct checkout c = { .lease = -1 };
-    int found = 1;
-    if (given (wish->commit) && strlen (wish->commit) >= 40 && is_hex (wish->commit))
-        found = clone_lease (&r, wish->commit, &c, err);
-    if (found == 0)
-        c.commit = arena_strdup (a, wish->commit), c.reused = true;
-    else if (found < 0 || mirror_commit (&r, &c.commit, err) < 0 || clone_lease (&r, NULL, &c, err) < 0)
-        return -1;
-    if (clone_prepare (&r, &c, err) < 0) {
-        repo_release (&c);
-        return -1;
+    if (obtain (&r, ret, err) < 0) {
+        if (err->code == ECANCELED || !mirror_is_damaged (&r))
+            return -1;
+        say (r.say, "WARNING", "the kept mirror of %s is damaged (%s): fetched anew",
+             git_url_shown (a, wish->url), err->text);
+        if (mirror_remove (&r, err) < 0 || obtain (&r, ret, err) < 0)
+            return -1;
     }
-    warn_lfs (&r, &c);
-    *ret = c;
+    warn_lfs (&r, ret);
     return 0;
 }
 

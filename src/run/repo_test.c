@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char make_origin[] = "git init -q -b trunk work && cd work && echo one >a.txt && git add . && "
@@ -159,6 +160,57 @@ static void leases_keep_runs_apart (void **state)
     folder_done (&f);
 }
 
+/* Workers of one machine share the mirror: each gets what it asked for, whoever is first. */
+static void many_at_once (void **state)
+{
+    (void)state;
+    struct folder f = folder_new ();
+    folder_sh (&f, make_origin);
+    static const char *const revisions[] = { "trunk", "trunk~1", "dev", "v1" };
+    static const char *const contents[] = { "three\n", "two\n", "dev\n", "one\n" };
+    enum { RUNS = 8 };
+    pid_t pids[RUNS];
+    const char *commits[4];
+    for (int i = 0; i < 4; i++)
+        commits[i] = sha (&f, revisions[i]);
+    for (int i = 0; i < RUNS; i++)
+        if ((pids[i] = fork ()) == 0) {
+            struct checkout c;
+            struct error err = { 0 };
+            if (check_out (&f, (struct wish){ .commit = commits[i % 4] }, &c, &err) < 0)
+                _exit (2);
+            _exit (strcmp (content (&f, &c, "a.txt"), contents[i % 4]) != 0);
+        }
+    for (int i = 0; i < RUNS; i++) {
+        int status;
+        assert_int_equal (waitpid (pids[i], &status, 0), pids[i]);
+        assert_true (WIFEXITED (status));
+        assert_int_equal (WEXITSTATUS (status), 0);
+    }
+    folder_done (&f);
+}
+
+/* What a crash leaves: objects of no length, in the mirror all clones borrow from. */
+static void a_damaged_mirror_is_fetched_anew (void **state)
+{
+    (void)state;
+    static const char *const damage[] = {
+        "find store/mirrors -name '*.pack' -exec truncate -s 0 {} +",
+        "rm -rf store/mirrors/*/objects/pack",
+        "rm -rf store/mirrors/*.git/HEAD",
+    };
+    for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        struct folder f = folder_new ();
+        folder_sh (&f, make_origin);
+        must (&f, (struct wish){ .commit = sha (&f, "trunk") }, "three\n");
+        folder_sh (&f, "chmod -R u+w store");
+        folder_sh (&f, damage[i]);
+        must (&f, (struct wish){ .commit = sha (&f, "dev") }, "dev\n");
+        must (&f, (struct wish){ .branch = "trunk" }, "three\n");
+        folder_done (&f);
+    }
+}
+
 static void submodules_follow (void **state)
 {
     (void)state;
@@ -188,6 +240,8 @@ int main (void)
         cmocka_unit_test (what_is_not_there),
         cmocka_unit_test (a_kept_clone_is_as_new),
         cmocka_unit_test (leases_keep_runs_apart),
+        cmocka_unit_test (many_at_once),
+        cmocka_unit_test (a_damaged_mirror_is_fetched_anew),
         cmocka_unit_test (submodules_follow),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -14,7 +14,8 @@ import time
 import pytest
 
 from conftest import GUARD, wait_for
-from test_execute import PYTHON, Machine, in_repository, machine, new_machine, origin, sh  # noqa: F401
+from test_execute import Machine, in_repository, machine, new_machine, origin, sh  # noqa: F401
+from test_packages import commit, source, ssh_to
 
 PASSWORD = "p@ss$(id)`x`'\"\\ word:/€"
 
@@ -118,6 +119,70 @@ def test_submodule(machine, origin, tmp_path):
     t = in_repository(machine, origin, entry_point="lib/mod.py")
     assert machine.run(t) == 0, machine.err
     assert machine.log(t)[-1] == "from lib"
+
+
+def with_submodule(folder, url):
+    """team/app.git whose submodule sub, named by `url`, is org/sub.git; the commit."""
+    for name, code in (("org/sub.git", "x = 'from sub'"), ("team/app.git", "from sub.mod import x; print(x)")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / ("mod.py" if name.startswith("org") else "main.py")).write_text(code + "\n")
+        commit(folder / name)
+    sh(folder / "team/app.git", f"git -c protocol.file.allow=always submodule --quiet add {folder}/org/sub.git sub &&"
+                                f"git config -f .gitmodules submodule.sub.url {url} && git add . && git commit -qm sub")
+    return sh(folder / "team/app.git", "git rev-parse HEAD")
+
+
+FORCE = {"CLEARML_AGENT__AGENT__FORCE_GIT_SSH_PROTOCOL": "true"}
+LOGIN = {"CLEARML_AGENT_GIT_USER": "robot", "CLEARML_AGENT_GIT_PASS": PASSWORD}
+SUB = "git@git.example.com:org/sub.git", "git@git.example.com git-upload-pack 'org/sub.git'"
+
+
+@pytest.mark.parametrize("url, env, asked, sub", [
+    ("ssh://git@gitlab.example.com:2222/team/app.git", {}, "-p 2222 git@gitlab.example.com git-upload-pack '/team/app.git'", SUB),
+    # recorded by an SDK that took the user out of the URL
+    ("ssh://gitlab.example.com:2222/team/app.git", {}, "-p 2222 git@gitlab.example.com git-upload-pack '/team/app.git'", SUB),
+    ("ssh://root@git.example.net:2222/team/app.git", {**FORCE, "CLEARML_AGENT__AGENT__FORCE_GIT_SSH_USER": "git"},
+     "-p 2222 git@git.example.net git-upload-pack '/team/app.git'", SUB),
+    ("git@git.example.org:team/app.git", {**FORCE, **LOGIN}, "git@git.example.org git-upload-pack 'team/app.git'", SUB),
+    ("https://git.example.org/team/app.git", FORCE, "git@git.example.org git-upload-pack '/team/app.git'",
+     ("https://git.example.org/org/sub.git", "git@git.example.org git-upload-pack '/org/sub.git'"))])
+def test_ssh(machine, tmp_path, url, env, asked, sub):
+    head = with_submodule(tmp_path, sub[0])
+    t = machine.task(repository=url, version_num=head)
+    env = {**env, **ssh_to(tmp_path), "CLEARML_AGENT__AGENT__VCS_CACHE__PATH": str(tmp_path / "vcs")}  # nothing is there yet
+    assert machine.run(t, **env) == 0, machine.err
+    assert machine.log(t)[-1] == "from sub"
+    words = [line.replace("-o SendEnv=GIT_PROTOCOL ", "") for line in (tmp_path / "asked").read_text().splitlines()]
+    assert {w for w in words if "git@" in w} == {asked, sub[1]}
+    assert PASSWORD not in "".join(words) + "".join(machine.log(t, None)) + machine.err
+
+
+def test_ssh_that_lets_nobody_in(machine, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ssh").write_text("#!/bin/sh\necho 'git@git.example.com: Permission denied (publickey).' >&2\nexit 255\n")
+    (tmp_path / "bin/ssh").chmod(0o755)
+    t = machine.task(repository="ssh://git.example.com/team/app.git", branch="main")
+    assert machine.run(t, PATH=f"{tmp_path}/bin:{machine.base['PATH']}") == 1
+    assert machine.get(t)["status_reason"].startswith("repository: fetch ssh://git.example.com/team/app.git: ")
+
+
+def test_login_is_for_submodules_written_for_ssh(machine, remote, tmp_path):
+    url, seen = remote
+    with_submodule(tmp_path, "git@127.0.0.1:sub.git")
+    sh(tmp_path, "git clone -q --bare team/app.git served/team.git && git clone -q --bare org/sub.git served/sub.git")
+    t = machine.task(repository=url.replace("app.git", "team.git"), branch="main")
+    assert machine.run(t, **LOGIN) == 0, machine.err
+    assert machine.log(t)[-1] == "from sub" and any(p.startswith("/sub.git/") for p in seen.served)
+
+
+def test_login_is_for_packages_without_a_repository(machine, remote, tmp_path):
+    url, _ = remote
+    source(tmp_path / "pack", "zz_pack")
+    commit(tmp_path / "pack")
+    sh(tmp_path, "git clone -q --bare pack served/pack.git")
+    t = machine.task("import zz_pack; print(zz_pack.version)", pip=f"git+{url.replace('app.git', 'pack.git')}@v1\n")
+    assert machine.run(t, **LOGIN) == 0, machine.err
+    assert machine.log(t)[-1] == "1.0"
 
 
 def test_stop_while_packages_are_installed(machine, tmp_path):
