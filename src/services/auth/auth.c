@@ -411,24 +411,40 @@ void auth_effect (struct auth *a, const struct effect *e)
     }
 }
 
-int auth_flush (struct auth *a, struct db *db, struct error *err)
+/* The keys that were used, as they are now: the lock is not held while the database works. */
+static struct key *keys_used (struct auth *a, struct arena *arena)
 {
-    int rc = 0;
+    struct key *first = NULL;
 
     pthread_rwlock_wrlock (&a->lock);
-    for (size_t i = 0; i < BUCKETS && rc >= 0; i++)
-        for (struct key *k = a->keys[i]; k && rc >= 0; k = k->next) {
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct key *k = a->keys[i]; k; k = k->next) {
+            struct key *used;
+
             if (!k->unwritten)
                 continue;
             k->flushed = k->used;
-            rc = db_exec (db, &sql_auth_key_used, err, V_STR (k->access), V_INT (k->used),
-                          V_STR (k->used_from)) < 0
-                     ? -1
-                     : 0;
+            used = arena_new (arena, struct key);
+            used->access = arena_strdup (arena, k->access);
+            used->used = k->used;
+            strcpy (used->used_from, k->used_from);
+            used->next = first;
+            first = used;
         }
     pthread_rwlock_unlock (&a->lock);
-    if (rc < 0 || db_exec (db, &sql_auth_sessions_forget, err, V_INT (clock_now () / 1000)) < 0)
-        return error_wrap (err, "note the use of keys");
+    return first;
+}
+
+int auth_flush (struct auth *a, struct db *db, struct error *err)
+{
+    cleanup_arena struct arena *arena = arena_create ();
+
+    for (const struct key *k = keys_used (a, arena); k; k = k->next)
+        if (db_exec (db, &sql_auth_key_used, err, V_STR (k->access), V_INT (k->used), V_STR (k->used_from)) <
+            0)
+            return error_wrap (err, "note the use of keys");
+    if (db_exec (db, &sql_auth_sessions_forget, err, V_INT (clock_now () / 1000)) < 0)
+        return error_wrap (err, "forget sessions that are over");
     return 0;
 }
 
