@@ -110,23 +110,6 @@ static bool is_meant (const struct agent_daemon *d, const char *prefix, bool who
     return true;
 }
 
-static int stop_by_flags (struct arena *a, const struct opts *o, const struct conf *conf)
-{
-    bool whole;
-    const char *prefix = agent_worker_prefix (a, conf, o->gpus, o->cpu_only, &whole);
-    struct agent_daemon *d;
-    struct error err = { 0 };
-    size_t n;
-
-    if (agent_daemons (a, &d, &n, &err) < 0)
-        return out_failed (command.name, &err);
-    for (size_t i = 0; i < n; i++)
-        if (is_meant (&d[i], prefix, whole, &o->queues))
-            return agent_stop_daemon (&d[i], false);
-    fprintf (stderr, "no agent '%s%s' runs here\n", prefix, whole ? "" : ":<slot>");
-    return 1;
-}
-
 static int stop_by_ids (struct arena *a, const struct opts *o)
 {
     struct agent_daemon *d;
@@ -225,9 +208,34 @@ static const char *choose_gpus (const struct opts *o)
 
     if (o->gpus && !in_pod)
         return o->gpus;
-    if (!seen || !*seen)
+    if (!seen || !*seen || !strcmp (seen, "void")) /* void: the runtime adds no devices, others may have */
         seen = getenv ("CUDA_VISIBLE_DEVICES");
-    return seen && *seen && strcmp (seen, "void") ? seen : NULL;
+    return seen && *seen ? seen : NULL;
+}
+
+/* Which kind of daemon these flags, the configuration and the environment mean: for starting and for stopping it. */
+static const char *choose_kind (const struct opts *o, const struct conf *conf, bool *ret_cpu_only)
+{
+    *ret_cpu_only = o->cpu_only || conf->agent.cpu_only;
+    return *ret_cpu_only ? NULL : choose_gpus (o);
+}
+
+static int stop_by_flags (struct arena *a, const struct opts *o, const struct conf *conf)
+{
+    bool whole, cpu_only;
+    const char *gpus = choose_kind (o, conf, &cpu_only),
+               *prefix = agent_worker_prefix (a, conf, gpus, cpu_only, &whole);
+    struct agent_daemon *d;
+    struct error err = { 0 };
+    size_t n;
+
+    if (agent_daemons (a, &d, &n, &err) < 0)
+        return out_failed (command.name, &err);
+    for (size_t i = 0; i < n; i++)
+        if (is_meant (&d[i], prefix, whole, &o->queues))
+            return agent_stop_daemon (&d[i], false);
+    fprintf (stderr, "no agent '%s%s' runs here\n", prefix, whole ? "" : ":<slot>");
+    return 1;
 }
 
 static int64_t choose_poll (const struct opts *o, const struct conf *conf)
@@ -283,7 +291,8 @@ static void export_git (const struct opts *o)
 static int run_daemon (struct arena *a, const struct opts *o, const struct conf *conf, struct error *err)
 {
     const char *config = getenv ("CLEARML_CONFIG_FILE");
-    bool cpu_only = o->cpu_only || conf->agent.cpu_only;
+    bool cpu_only;
+    const char *gpus = choose_kind (o, conf, &cpu_only);
     struct agent_options ao = { .config_file = config ? home_expand (a, config) : NULL,
                                 .queues = o->queues,
                                 .create_queue = o->create_queue,
@@ -291,7 +300,7 @@ static int run_daemon (struct arena *a, const struct opts *o, const struct conf 
                                 .foreground = o->foreground,
                                 .detached = o->detached,
                                 .cpu_only = cpu_only,
-                                .gpus = cpu_only ? NULL : choose_gpus (o),
+                                .gpus = gpus,
                                 .slots = (int)o->slots,
                                 .tags = o->tags,
                                 .uptime = o->uptime,

@@ -3,6 +3,7 @@
 #include "server/server.h"
 #include "base/file.h"
 #include "base/home.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/path.h"
@@ -88,6 +89,47 @@ static void take_text (const char **word, const char *text)
         *word = text;
 }
 
+/* A setting that nobody reads is worse than an error: people would rely on it. Most of all on one that says who may
+ * come in. The file may hold sections of clients, too. */
+static int refuse_unknown (const struct conf *conf, const char *path, struct error *err)
+{
+    static const char *const known[] = {
+#define SERVER(kind, field, key, ...) key,
+#include "conf/config.def"
+    };
+    static const char *const strange[] = { "auth", "secure", "apiserver", "services" };
+
+    for (size_t i = 0; i < sizeof (strange) / sizeof (*strange); i++)
+        if (conf_get (conf, strange[i]).p)
+            return error_set (err, EINVAL,
+                              "%s: this server reads nothing of '%s': who may come in is said by keys, which "
+                              "`auth.create_credentials` and the page make; take the section out",
+                              path, strange[i]);
+    for (struct json_iter it = json_iter (conf_get (conf, "server")); json_next (&it);) {
+        bool found = false;
+
+        for (size_t i = 0; i < sizeof (known) / sizeof (*known); i++)
+            found |= text_is (it.key, known[i] + strlen ("server."));
+        if (!found)
+            return error_set (err, EINVAL, "%s: there is no setting server.%.*s", path, (int)it.key.n,
+                              it.key.p);
+    }
+    return 0;
+}
+
+/* Every client is told these. */
+static int refuse_secret (const char *name, const char *url, struct error *err)
+{
+    const char *from = url ? strstr (url, "://") : NULL, *at = from ? strchr (from + 3, '@') : NULL;
+
+    if (!at || strcspn (from + 3, "/?#") < (size_t)(at - from - 3))
+        return 0;
+    return error_set (err, EINVAL,
+                      "server.%s: the address holds a user or a password, and every client is told it: leave "
+                      "that out",
+                      name);
+}
+
 /* What the command line left open may stand in a file; the user's clearml.conf, which is for clients, is not read. */
 static int take_config (struct arena *a, struct opts *o, struct error *err)
 {
@@ -96,7 +138,7 @@ static int take_config (struct arena *a, struct opts *o, struct error *err)
 
     if (!o->config && !file_exists (path))
         path = "/dev/null"; /* the defaults and the environment */
-    if (conf_load (a, path, &conf, err) < 0)
+    if (conf_load (a, path, &conf, err) < 0 || refuse_unknown (conf, path, err) < 0)
         return -1;
     take_list (&o->listen, &conf->server.listen);
     take_list (&o->host, &conf->server.hosts);
@@ -107,6 +149,9 @@ static int take_config (struct arena *a, struct opts *o, struct error *err)
     take_text (&o->log, conf->server.log);
     o->body_mb = o->body_mb ? o->body_mb : conf->server.max_request_mb;
     o->threads = o->threads ? o->threads : conf->server.threads;
+    if (refuse_secret ("web_url", o->web_url, err) < 0 || refuse_secret ("api_url", o->api_url, err) < 0 ||
+        refuse_secret ("files_url", o->files_url, err) < 0)
+        return -1;
     o->worker_lost_sec = conf->server.worker_lost_sec;
     o->task_silent_sec = conf->server.task_silent_sec;
     if (o->worker_lost_sec < 0 || o->worker_lost_sec > SILENCE_MAX_S || o->task_silent_sec < 0 ||

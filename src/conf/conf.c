@@ -6,6 +6,7 @@
 #include "base/home.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "conf/shown.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -322,8 +323,8 @@ int conf_load (struct arena *a, const char *file, const struct conf **ret, struc
 
 bool conf_key_is_secret (const char *dotted)
 {
-    static const char *const words[] = { "secret",      "pass",        "token", "credential",
-                                         "private_key", "account_key", "sas" };
+    static const char *const words[] = { "secret",      "pass", "token",   "credential", "private_key",
+                                         "account_key", "sas",  "api_key", "apikey" };
     const char *key = strrchr (dotted, '.');
 
     key = key ? key + 1 : dotted;
@@ -412,7 +413,7 @@ static void show_rest (struct arena *a, struct text object, const char *prefix, 
         if (conf_key_is_secret (key) || (json_kind (it.value) == JSON_ARRAY && holds_secret (it.value)))
             str_puts (out, "\"****\"");
         else
-            str_add_text (out, it.value);
+            shown_put (out, it.value);
         str_putc (out, '\n');
     }
 }
@@ -431,7 +432,7 @@ void conf_show (const struct conf *c, struct str *out)
             str_addf (out, "%s = \"****\"\n", settings[i].key);
             continue;
         }
-        str_add_text (out, str_text (&line));
+        shown_put (out, str_text (&line));
     }
     show_rest (a, c->all, "", out);
 }

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/unit.h"
 #include "conf/conf.h"
+#include "conf/shown.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,8 @@ static void test_kinds (void **state)
          "environment { K: v1 }\nsdk.aws.s3 { key: SECRET2, secret: SECRET3, region: eu, bucket: "
          "${environment.K} }\n");
     setenv ("CLEARML__agent__default_docker__image", "python:3.12", 1);
+    setenv ("CLEARML__sdk__development__worker__report_period_sec", "7", 1);
+    setenv ("CLEARML_AGENT__SDK__METRICS__PLOT_MAX_NUM_DIGITS", "5", 1);
     setenv ("CLEARML_WORKER_TAGS", "a 'b c' \"d\"e", 1);
     setenv ("CLEARML_API_SECRET_KEY", "SECRET4", 1);
     c = load (a, NULL);
@@ -112,6 +115,8 @@ static void test_kinds (void **state)
     assert_true (text_is (conf_get (c, "environment.K"), "\"v1\""));
     assert_true (text_is (conf_get (c, "sdk.aws.s3.bucket"), "\"v1\""));
     assert_true (text_is (conf_get (c, "agent.default_docker.image"), "\"python:3.12\""));
+    assert_true (text_is (conf_get (c, "sdk.development.worker.report_period_sec"), "7"));
+    assert_true (text_is (conf_get (c, "sdk.metrics.plot_max_num_digits"), "5"));
     assert_null (conf_get (c, "no.such.key").p);
 
     struct str shown = { .arena = a };
@@ -155,6 +160,38 @@ static void test_errors (void **state)
     unsetenv ("CLEARML_CPU_ONLY");
 }
 
+/* Secrets inside of values: what a container is given, where packages come from. */
+static void test_secrets_in_values (void **state)
+{
+    static const struct {
+        const char *in, *want;
+    } rows[] = {
+        { "[\"--env=AWS_SECRET_ACCESS_KEY=k1\"]", "[\"--env=AWS_SECRET_ACCESS_KEY=****\"]" },
+        { "[\"-eAWS_SECRET_ACCESS_KEY=k1\"]", "[\"-eAWS_SECRET_ACCESS_KEY=****\"]" },
+        { "[\"-e\", \"AWS_SECRET_ACCESS_KEY=k1\"]", "[\"-e\", \"AWS_SECRET_ACCESS_KEY=****\"]" },
+        { "[\"-e\",\"A=b\",\"-e\",\"OPENAI_API_KEY=sk \\\"x\"]",
+          "[\"-e\",\"A=b\",\"-e\",\"OPENAI_API_KEY=****\"]" },
+        { "\"--network host --token abc --gpus all\"", "\"--network host --token ****\"" },
+        { "[\"--password\",\"abc\",\"--shm-size\",\"8g\"]",
+          "[\"--password\",\"****\",\"--shm-size\",\"8g\"]" },
+        { "\"https://user:p%40ss@host:1/x@y\"", "\"https://user:****@host:1/x@y\"" },
+        { "\"https://user:p@ss@host/x\"", "\"https://user:****@host/x\"" },
+        { "\"https://tok@host/x https://u:t@h2\"", "\"https://****@host/x https://u:****@h2\"" },
+        { "\"https://host/x?sas_token=abc\"", "\"https://host/x?sas_token=****\"" },
+        { "\"https://host/a@b\"", "\"https://host/a@b\"" },
+        { "\"--no-pass-through PATH=/x:/y EPOCHS=3\"", "\"--no-pass-through PATH=/x:/y EPOCHS=3\"" },
+        { "[1,true,null,\"\",\"a \\\\\"]", "[1,true,null,\"\",\"a \\\\\"]" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof (rows) / sizeof (*rows); i++) {
+        cleanup_str struct str out = { 0 };
+
+        shown_put (&out, text_of (rows[i].in));
+        assert_string_equal (out.p, rows[i].want);
+    }
+}
+
 static void test_secret_names (void **state)
 {
     (void)state;
@@ -162,6 +199,7 @@ static void test_secret_names (void **state)
     assert_true (conf_key_is_secret ("agent.git_pass"));
     assert_true (conf_key_is_secret ("sdk.aws.s3.key"));
     assert_false (conf_key_is_secret ("api.auth.request_token_expiration_sec"));
+    assert_true (conf_key_is_secret ("environment.OPENAI_API_KEY"));
     assert_false (conf_key_is_secret ("agent.worker_id"));
 }
 
@@ -172,6 +210,7 @@ int main (void)
         cmocka_unit_test (test_kinds),
         cmocka_unit_test (test_errors),
         cmocka_unit_test (test_secret_names),
+        cmocka_unit_test (test_secrets_in_values),
     };
     return cmocka_run_group_tests (tests, start, stop);
 }

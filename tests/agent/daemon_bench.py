@@ -23,15 +23,19 @@ ENDED = ("completed", "failed", "stopped", "closed", "published")
 class Daemon:
     """A `stoker agent daemon` process with its own state folder."""
 
-    def __init__(self, server, folder, words=(), env=None, program=None, verb=("agent", "daemon"), conf=None, create=True):
+    def __init__(self, server, folder, words=(), env=None, program=None, verb=("agent", "daemon"), conf=None, create=True,
+                 flags=("--cpu-only",)):
         self.server, self.folder = server, pathlib.Path(folder)
         self.out = self.folder / f"daemon-{len(list(self.folder.glob('daemon-*')))}.log"
         self.env = server.env(STOKER_STATE=str(self.folder / "state"), STOKER_CACHE=str(self.folder / "cache"),
-                              CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1", CLEARML_WORKER_NAME="box", **(env or {}))
+                              CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1", CLEARML_WORKER_NAME="box")
+        for name in ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
+            self.env.pop(name, None)  # of the machine that tests
+        self.env.update(env or {})
         if conf:
             self.env["CLEARML_CONFIG_FILE"] = str(conf)
-        gpus = () if "--gpus" in words else ("--cpu-only",)
-        self.words = [*(program or (STOKER, *verb)), "--foreground", *gpus, *(["--create-queue"] if create else []),
+        flags = () if "--gpus" in words else flags
+        self.words = [*(program or (STOKER, *verb)), "--foreground", *flags, *(["--create-queue"] if create else []),
                       *words]
         with open(self.out, "ab") as out:
             self.process = subprocess.Popen(self.words, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)

@@ -1,4 +1,5 @@
 """The daemon against the real server: its tasks, who is who among daemons, exit codes, other servers, containers."""
+import json
 import os
 import pathlib
 import signal
@@ -9,9 +10,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import GUARD, STOKER, free_ports, wait_for  # noqa: E402
+from conftest import GUARD, STOKER, CallError, free_ports, wait_for  # noqa: E402
 from daemon_bench import (  # noqa: E402, F401
-    COUNTER, Proxy, carriers, children, config_by, console, daemons, make_task, queue_id, wait_status)
+    COUNTER, Proxy, carriers, children, config_by, console, daemons, make_task, queue_id, task_of, wait_status)
 
 
 # -- life -----------------------------------------------------------------------------------------------------------------
@@ -136,6 +137,66 @@ def test_ids_and_stop_by_queue(server, daemons, tmp_path):
     assert first.wait() == 254
 
 
+@pytest.mark.parametrize("env, prefix", [
+    ({}, "box"), ({"CLEARML_CPU_ONLY": "true"}, "box:cpu"), ({"NVIDIA_VISIBLE_DEVICES": "void"}, "box")])
+def test_stop_by_queue_without_any_flag(server, daemons, env, prefix):
+    """What a daemon is may stand in the configuration or the environment: --stop reads it as the start did."""
+    first = daemons(server, "--queue", "queue a", env=env, flags=()).ready()
+    second = daemons(server, "--queue", "queue b", env=env, flags=()).ready()
+    names = {x["worker"]: x["queues"] for x in first.status()["daemons"]}
+    assert names == {f"{prefix}:0": "queue a", f"{prefix}:1": "queue b"}
+    stopped = second.agent("daemon", "--queue", "queue b", "--stop")
+    assert stopped.returncode == 0, stopped.stderr
+    assert second.wait() == 254
+    assert first.process.poll() is None
+
+
+def test_stop_of_gpus_from_the_environment(server, daemons):
+    env = {"NVIDIA_VISIBLE_DEVICES": "1"}
+    one = daemons(server, "--queue", "queue a", env=env, flags=()).ready()
+    assert [x["worker"] for x in one.status()["daemons"]] == ["box:gpu1"]
+    stopped = one.agent("daemon", "--stop")
+    assert stopped.returncode == 0, stopped.stderr
+    assert one.wait() == 254
+
+
+def test_two_on_one_gpu(server, daemons, tmp_path):
+    """The second is told who has its id, and what to do; with an id of its own it shares the GPU."""
+    first = daemons(server, "--queue", "default", "--gpus", "1").ready()
+    refused = daemons(server, "--queue", "default", "--gpus", "1")
+    assert refused.wait() == 1
+    assert "'box:gpu1' runs here already" in refused.text() and "CLEARML_WORKER_ID" in refused.text()
+    second = daemons(server, "--queue", "second", "--gpus", "1", env={"CLEARML_WORKER_ID": "box:gpu1:b"}).ready()
+    assert {x["worker"] for x in first.status()["daemons"]} == {"box:gpu1", "box:gpu1:b"}
+    show = f"import os; open({str(tmp_path / 'seen')!r}, 'a').write(os.environ['CUDA_VISIBLE_DEVICES'] + ' ')"
+    ends = [wait_status(server, make_task(server, show, queue=q)) for q in ("default", "second")]
+    assert [(t["status"], t["last_worker"]) for t in ends] == [("completed", "box:gpu1"), ("completed", "box:gpu1:b")]
+    assert (tmp_path / "seen").read_text() == "1 1 "
+    assert second.agent("daemon", "--stop", "box:gpu1:b").returncode == 0
+    assert second.wait() == 254 and first.process.poll() is None
+
+
+def gpu_metrics(server, worker):
+    try:
+        keys = server.call("workers.get_metric_keys", worker_ids=[worker])["categories"]
+    except CallError:
+        return []
+    return [k for c in keys if c["name"] == "gpu" for k in c["metric_keys"]]
+
+
+def test_gpus_that_came_without_the_container_runtime(server, daemons):
+    """NVIDIA_VISIBLE_DEVICES=void says only that the runtime added none; what the driver shows is reported. The task sees
+    what the agent saw."""
+    fake = pathlib.Path(STOKER).resolve().parent / "src" / "agent" / "libnvml_fake.so"
+    daemons(server, "--queue", "default", flags=(), env={"NVIDIA_VISIBLE_DEVICES": "void", "STOKER_NVML": str(fake),
+                                                         "CLEARML_AGENT_STATUS_REPORT_FREQ_SEC": "0.2"}).ready()
+    wait_for("use of GPUs", lambda: "gpu_usage" in gpu_metrics(server, "box:0"))
+    task = make_task(server, "import os; print('seen', os.environ.get('NVIDIA_VISIBLE_DEVICES'), "
+                             "os.environ.get('CUDA_VISIBLE_DEVICES'))")
+    wait_status(server, task, "completed")
+    assert "seen void None" in console(server, task)
+
+
 def test_same_id_is_refused(server, daemons, tmp_path):
     first = daemons(server, "--queue", "default", env={"CLEARML_WORKER_ID": "mine:own"}).ready()
     second = daemons(server, "--queue", "default", env={"CLEARML_WORKER_ID": "mine:own"})
@@ -184,8 +245,36 @@ def test_exit_codes(server, daemons, tmp_path):
     (nowhere,) = free_ports(1)
     away = run("daemon", "--queue", "default", "--foreground", CLEARML_API_HOST=f"http://127.0.0.1:{nowhere}")
     assert (away.returncode, str(nowhere) in away.stderr) == (1, True)
+    bad = tmp_path / "bad.conf"
+    bad.write_text(server.config().read_text() + "\nagent.worker_id: ${NOT_SET_ANYWHERE}\n")
+    at = bad.read_text().splitlines().index("agent.worker_id: ${NOT_SET_ANYWHERE}") + 1
+    for words in (("daemon", "--queue", "default", "--foreground"), ("list",), ("config",)):
+        told = run(*words, CLEARML_CONFIG_FILE=str(bad))
+        assert told.returncode == 1 and f"bad.conf:{at}: ${{NOT_SET_ANYWHERE}}" in told.stderr, told.stderr
     shown = run("config").stdout
     assert server.secret not in shown and server.access in shown
+
+
+def test_secrets_of_the_daemon_are_told_nobody(server, daemons, tmp_path):
+    """What it was given by flags, the environment and the file stands in no log, no console and no file of its own."""
+    conf = tmp_path / "secrets.conf"
+    conf.write_text(server.config().read_text() + 'agent.git.extra_credentials: [{host: h, user: u, pass: "S3CRET-a"}]\n'
+                    'sdk.aws.s3 { key: "S3CRET-b", secret: "S3CRET-c" }\n'
+                    'agent.extra_docker_arguments: ["--env=AWS_SECRET_ACCESS_KEY=S3CRET-d", "-eDB_PASSWORD=S3CRET-e", '
+                    '"-e", "API_TOKEN=S3CRET-f", "--env", "PLAIN=shown"]\n')
+    conf.chmod(0o600)
+    d = daemons(server, "--queue", "default", "--git-user", "robot", "--git-pass", "S3CRET-g", "--log-level", "DEBUG", conf=conf,
+                env={"CLEARML_EXTRA_PIP_INSTALL_FLAGS": "--extra-index-url=http://u:S3CRET-h@127.0.0.1:9/simple"}).ready()
+    task = make_task(server, "print('ran')")
+    assert wait_status(server, task)["status"] == "completed"
+    shown = d.agent("config")
+    assert shown.returncode == 0 and "PLAIN=shown" in shown.stdout
+    told = {"log": d.text(), "console": console(server, task), "config": shown.stdout + shown.stderr,
+            "list": d.agent("list").stdout, "status": json.dumps(d.status()), "task": json.dumps(task_of(server, task)),
+            **{str(p): p.read_text(errors="replace") for p in (tmp_path / "state").rglob("*") if p.is_file()}}
+    for where, text in told.items():
+        for secret in ("S3CRET", server.secret):
+            assert secret not in text, f"{where}: {text[max(0, text.index(secret) - 60):][:120]}"
 
 
 def test_detached_and_its_log(server, daemons, tmp_path):

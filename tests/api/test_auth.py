@@ -1,6 +1,7 @@
 """Who comes in and who does not, over HTTP: keys, tokens, cookies, codes, roles; the envelope around it all."""
 import base64
 import json
+import pathlib
 
 import pytest
 
@@ -88,6 +89,30 @@ def test_keys(server):
     assert server.stop() == 0
     server.start()
     assert raw(server, "/users.get_current_user", bearer)[:2] == (401, 30)
+
+
+def test_secrets_are_written_nowhere(server_factory):
+    """Not in the log, however much it says, not in the data folder, not where other processes could look."""
+    s = server_factory(["--log", "debug"])
+    made = s.call("auth.create_credentials", label="laptop")["credentials"]
+    headers = basic(made["access_key"], made["secret_key"])
+    token = raw(s, "/auth.login", headers)[2]["data"]["token"]
+    assert raw(s, "/users.get_current_user", {"Authorization": "Bearer " + token})[0] == 200
+    assert raw(s, "/users.get_current_user", {"Authorization": "Bearer " + token + "x"})[0] == 401
+    assert raw(s, "/auth.login", basic(made["access_key"], "S3CRET-wrong"))[0] == 401
+    code = s.call("x_login.create")["code"]
+    status, _, _ = s.raw(f"/login?code={code}", None, method="GET", base=s.web)
+    assert status == 200
+    words = [s.secret, made["secret_key"], token, headers["Authorization"].split()[1], "S3CRET-wrong", code]
+    proc = pathlib.Path("/proc") / str(s.process.pid)
+    for name in ("environ", "cmdline"):
+        assert not [w for w in words if w.encode() in (proc / name).read_bytes()], name
+    assert s.stop() == 0
+    log = s.log.read_text(errors="replace")
+    assert "path=/auth.login" in log
+    assert not [w for w in words if w in log], log
+    for path in s.data.rglob("*"):
+        assert not path.is_file() or not [w for w in words if w.encode() in path.read_bytes()], path
 
 
 def test_code_opens_a_page_once(shared_server):

@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 
-from conftest import GUARD, wait_for
+from conftest import GUARD, free_ports, wait_for
 
 
 class Wire:
@@ -283,6 +283,26 @@ def test_further_host_and_origin(server_factory):
     assert status == 200 and headers["Access-Control-Allow-Headers"] == "x-one"
 
 
+def test_behind_a_proxy(server_factory):
+    """TLS ends at a proxy that passes the Host on: one port is enough, and the page's own calls are its own."""
+    (port,) = free_ports(1)
+    s = server_factory(["--listen", f"0.0.0.0:{port}=web", "--web-url", "https://lab.example", "--api-url",
+                        "https://lab.example/api", "--files-url", "https://lab.example/files"])
+    base, host = f"http://127.0.0.1:{port}", {"Host": "lab.example", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "lab.example"}
+    assert s.raw("/api/debug.ping", headers=host, base=base)[0] == 200
+    status, headers, body = s.raw("/projects/x", None, host, "GET", base=base)
+    assert status == 200 and headers["Content-Type"].startswith("text/html") and b"Stoker" in body
+    assert s.raw("/files/a/b", b"content", {**host, **s.auth()}, "PUT", base=base)[0] == 200
+    assert s.raw("/files/a/b", None, {**host, **s.auth()}, "GET", base=base)[2] == b"content"
+    token = s.auth()["Authorization"].split()[1]
+    page = {**host, "Cookie": f"clearml_token_basic={token}", "X-Stoker-Request": "1"}
+    me = "/api/users.get_current_user"
+    assert s.raw(me, b"{}", {**page, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"}, base=base)[0] == 200
+    assert s.raw(me, b"{}", {**page, "Origin": "https://lab.example"}, base=base)[0] == 200
+    assert s.raw(me, b"{}", {**page, "Origin": "https://evil.example"}, base=base)[0] == 401
+    assert s.raw(me, b"{}", {**page, "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}, base=base)[0] == 401
+
+
 def test_cookie_alone(shared_server):
     """The cookie counts only for a POST of our own page."""
     s = shared_server
@@ -546,10 +566,20 @@ def test_server_conf(tmp_path):
     p.terminate()
     assert p.wait(GUARD) == 0
     for bad, words in (("server { log: loud }", "server.log"), ("server { threads: 1000 }", "server.threads"),
-                       ("server { threads: many }", "server.threads"), ("server {", "server.conf")):
+                       ("server { threads: many }", "server.threads"), ("server {", "server.conf"),
+                       ("server { listne: [] }", "server.listne"), ("server { worker_lost_sec: -1 }", "server.worker_lost_sec"),
+                       ("auth { fixed_users { enabled: true", "server.conf:1"),
+                       ("auth { fixed_users { enabled: true, users: [] } }", "'auth'"),
+                       ("secure.credentials { }", "'secure'")):
         conf.write_text(bad)
         p = start()
-        assert p.wait(GUARD) == 2 and words in p.stdout.read(), bad
+        out = p.communicate(timeout=GUARD)[0]
+        assert p.returncode == 2 and words in out, bad + out
+    for setting in ("web_url", "api_url", "files_url"):
+        conf.write_text(f'server {{ {setting}: "https://user:S3CRET@lab.example" }}\n')
+        p = start("--log", "debug")
+        out = p.communicate(timeout=GUARD)[0]
+        assert p.returncode == 2 and f"server.{setting}" in out and "S3CRET" not in out, out
 
 
 FORKING = """

@@ -118,6 +118,20 @@ def test_failure(machine, code, exit_code, reason):
     assert d["status"] == "failed" and d["status_reason"].startswith(reason)
 
 
+def test_environment_of_the_configuration(machine, tmp_path):
+    """environment { } goes to the task, and other parts of the file may use what stands in it."""
+    conf = tmp_path / "more.conf"
+    conf.write_text(pathlib.Path(machine.base["CLEARML_CONFIG_FILE"]).read_text() +
+                    "environment { K: v1, NUMBER: 5, SPACED: \"a b\" }\nagent.abort_callback_cmd: \"touch \"${environment.K}\n")
+    conf.chmod(0o600)
+    t = machine.task("import os; print([os.environ[k] for k in ('K', 'NUMBER', 'SPACED')])")
+    assert machine.run(t, CLEARML_CONFIG_FILE=str(conf)) == 0, machine.err
+    assert machine.log(t)[-1] == "['v1', '5', 'a b']"
+    shown = subprocess.run([STOKER, "agent", "config"], env=machine.env(CLEARML_CONFIG_FILE=str(conf)), capture_output=True,
+                           text=True, timeout=GUARD)
+    assert 'agent.abort_callback_cmd = "touch v1"' in shown.stdout, shown.stdout + shown.stderr
+
+
 def test_exit_254_is_a_stop(machine):
     t = machine.task("raise SystemExit(254)")
     assert machine.run(t) == 254
@@ -165,13 +179,17 @@ def test_abort_callback_runs_before_the_end(machine):
     assert saved.read_text() == t + "\n"
 
 
-def test_a_script_that_saves_on_term_gets_its_time(machine):
+@pytest.mark.parametrize("by", ["signal", "user"])
+def test_a_script_that_saves_on_term_gets_its_time(machine, by):
     t = machine.task("import signal, sys, time\n"
-                     "def save(*_):\n    time.sleep(2); print('saved', flush=True); sys.exit(0)\n"
+                     "def save(*_):\n    time.sleep(5); print('saved', flush=True); sys.exit(0)\n"
                      "signal.signal(signal.SIGTERM, save); print('ready', flush=True); time.sleep(1000)")
     p = machine.start(t, STOKER_GRACE_SEC="60")
     wait_for("the script", lambda: "ready" in machine.log(t))
-    p.send_signal(signal.SIGTERM)
+    if by == "signal":
+        p.send_signal(signal.SIGTERM)
+    else:
+        machine.server.call("tasks.stop", task=t)
     assert p.wait(GUARD) == 254
     assert machine.log(t)[-1] == "saved"
     assert machine.get(t)["status"] == "stopped"
@@ -339,7 +357,7 @@ def test_sdk_task(machine):
 
 def test_console_as_a_terminal_shows_it(machine):
     t = machine.task("import sys, time\nw = lambda b: (sys.stdout.buffer.write(b), sys.stdout.flush())\n"
-                     "[w(b'\\r%d%%' % i) for i in range(101)]; w(b'\\n')\nw(b'par'); time.sleep(1.2); w(b'tial\\n')\nw(b'bad \\xfc byte\\n')\n"
+                     "for i in range(1, 1001): w(b'\\r%3d%%' % (i // 10)); time.sleep(0.003)\nw(b'\\n')\nw(b'par'); time.sleep(1.2); w(b'tial\\n')\nw(b'bad \\xfc byte\\n')\n"
                      "w('müll €\\n'.encode())\nw(b'\\x1b[31mred\\x1b[0m \\x1b[2J\\n')\nw(b'a' * 20000 + b'\\n')\nprint('to stderr', file=sys.stderr)\n")
     assert machine.run(t) == 0
     lines = machine.log(t)
