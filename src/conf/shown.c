@@ -13,7 +13,8 @@ static bool names_secret (const char *p, size_t at)
     char name[NAME_MAX_];
     size_t n = 0;
 
-    while (n < at && n + 1 < sizeof (name) && (isalnum ((unsigned char)p[at - n - 1]) || p[at - n - 1] == '_'))
+    while (n < at && n + 1 < sizeof (name) &&
+           (isalnum ((unsigned char)p[at - n - 1]) || p[at - n - 1] == '_'))
         n++;
     memcpy (name, p + at - n, n);
     name[n] = '\0';
