@@ -22,6 +22,7 @@ p.add_argument('--rate', type=float, default=1e-3)
 p.add_argument('--name', default=None)
 p.add_argument('--text', default='a, b: "c"')
 print('ARGS', task.id, json.dumps(vars(p.parse_args())), flush=True)
+task.close()  # waits until the repository and the packages are known
 """
 DEFAULTS = {"days_count": 365, "depth": [None], "layers": [1, 2], "flag": False, "rate": 1e-3, "name": None, "text": 'a, b: "c"'}
 
