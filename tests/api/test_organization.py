@@ -1,4 +1,8 @@
-"""The company as a whole: who is in it, tags in use, how much there is of everything."""
+"""The company as a whole: who is in it, tags in use, how much there is of everything, how long it ran."""
+import calendar
+import datetime
+import sqlite3
+
 import pytest
 
 
@@ -104,3 +108,124 @@ def test_counts_with_a_wrong_filter(s):
     assert set(out["errors"]) == {"tasks", "models"} and all(out["errors"].values())
     assert s.fails("organization.get_entities_count", tasks=["x"]) == (400, 12)
     assert s.fails("organization.get_entities_count", tasks="x") == (400, 12)
+
+
+# -- usages ------------------------------------------------------------------------------------------------------------
+
+DAY = 24 * 3600
+
+
+def at(text):
+    return calendar.timegm(datetime.datetime.fromisoformat(text).utctimetuple())
+
+
+def run_then(s, times):
+    """Give tasks the times of runs long ago: {task: (started, completed, status)}, while nobody is there to see it."""
+    assert s.stop() == 0
+    db = sqlite3.connect(s.data / "stoker.db")
+    for task, (started, completed, status) in times.items():
+        done = db.execute("UPDATE task SET started = ?, completed = ?, status = ? WHERE id = ?",
+                          (at(started) * 1000, completed and at(completed) * 1000, status, task))
+        assert done.rowcount == 1
+    db.commit()
+    db.close()
+    s.start()
+
+
+def usages(s, first, last, **fields):
+    return s.call("organization.get_project_usages", from_date=first, to_date=last, **fields)
+
+
+def by_name(part):
+    return {e["name"]: e for e in part["series"]}
+
+
+def test_usages(s):
+    me = s.call("users.get_current_user")["user"]
+    top, one, deep, two = (project(s, n) for n in ("usages", "usages/one", "usages/one/deep", "usages/two"))
+    fast = s.call("queues.create", name="fast", display_name="Fast queue")["id"]
+    slow = s.call("queues.create", name="slow")["id"]
+    s.call("workers.register", worker="w", queues=[fast], resources={"cpu_usage": 4, "gpu_usage": 0.5})
+
+    def run(where, queue=None, **fields):
+        return task(s, project=where, execution={"queue": queue} if queue else {}, **fields)
+
+    times = {
+        # over midnight: 3 h on the first, 6 h on the second of May
+        run(one, fast): ("2026-05-01T21:00:00+00:00", "2026-05-02T06:00:00+00:00", "completed"),
+        run(deep, slow): ("2026-05-02T10:00:00+00:00", "2026-05-02T11:00:00+00:00", "stopped"),
+        run(top, slow): ("2026-05-02T10:00:00+00:00", "2026-05-02T10:00:30+00:00", "published"),
+        run(two): ("2026-05-03T10:00:00+00:00", "2026-05-03T10:10:00+00:00", "completed"),  # no queue
+        run(two, "gone" * 8): ("2026-05-03T10:00:00+00:00", "2026-05-03T10:05:00+00:00", "failed"),
+        # days long: the part inside counts
+        run(two, fast): ("2026-04-20T00:00:00+00:00", "2026-05-10T00:00:00+00:00", "completed"),
+        # not counted
+        run(two, fast, type="controller"): ("2026-05-02T00:00:00+00:00", "2026-05-03T00:00:00+00:00", "completed"),
+        run(two, fast, system_tags=["hidden"]): ("2026-05-02T00:00:00+00:00", "2026-05-03T00:00:00+00:00", "completed"),
+        run(two, fast): ("2026-04-02T00:00:00+00:00", "2026-04-30T23:59:59+00:00", "completed"),
+        run(two, fast): ("2026-05-04T00:00:00+00:00", "2026-05-05T00:00:00+00:00", "completed"),
+        run(two, fast, system_tags=["development"]): ("2026-05-01T08:00:00+00:00", "2026-05-01T09:00:00+00:00", "stopped"),
+    }
+    run_then(s, times)
+    out = usages(s, "2026-05-01T12:00:00Z", "2026-05-03", projects=[top])
+    assert set(out) == {"projects", "queues", "users"}
+    days = [at("2026-05-01T00:00:00+00:00") + i * DAY for i in range(3)]
+    assert all(e["dates"] == days for part in out.values() for e in part["series"])
+    projects = by_name(out["projects"])
+    assert {n: (e["id"], e["duration"]) for n, e in projects.items()} == {
+        "usages": (top, [0, 30, 0]), "usages/one": (one, [3 * 3600, 7 * 3600, 0]),
+        "usages/two": (two, [DAY, DAY, DAY + 300])}
+    assert list(projects) == sorted(projects)
+    assert projects["usages/one"]["gpu_usage"] == [1.5 * 3600, 4 * 3600, 0]
+    assert projects["usages/one"]["gpu_artificial_weights"] is True and "cpu_usage" not in projects["usages/one"]
+    queues = by_name(out["queues"])
+    assert {n: (e["id"], e["duration"]) for n, e in queues.items()} == {
+        "Fast queue": (fast, [DAY + 3 * 3600, DAY + 6 * 3600, DAY]), "slow": (slow, [0, 3630, 0]),
+        "other": ("_other_", [0, 0, 300])}
+    assert "gpu_artificial_weights" not in queues["Fast queue"] and queues["other"]["gpu_artificial_weights"] is True
+    total = 3 * DAY + 10 * 3600 + 330
+    assert out["users"]["total"] == [{"name": me["name"], "id": me["id"], "duration": total, "gpu_usage":
+                                      (3 * DAY + 9 * 3600) / 2 + 3930, "gpu_artificial_weights": True}]
+    assert out["users"]["series"][0]["duration"] == [DAY + 3 * 3600, DAY + 6 * 3600 + 3630, DAY + 300]
+
+    # development, and tasks without a queue
+    out = usages(s, "2026-05-01", "2026-05-03", projects=[two], include_development=True, breakdown_keys=["queue"],
+                 usage_fields=["cpu_usage", "duration"])
+    assert set(out) == {"queues"} and {e["name"]: (e["id"], e["duration"]) for e in out["queues"]["total"]} == {
+        "Fast queue": (fast, 3 * DAY + 3600), "other": ("_other_", 300), None: (None, 600)}
+    assert [e["cpu_usage"] for e in out["queues"]["total"] if e["id"] == fast] == [4 * (3 * DAY + 3600)]
+    assert all("gpu_usage" not in e for e in out["queues"]["series"])
+
+    # several: a task belongs to the nearest
+    out = usages(s, "2026-05-02", "2026-05-02", projects=[one, deep, two], breakdown_keys=["project"])
+    assert {n: e["duration"] for n, e in by_name(out["projects"]).items()} == {
+        "usages/one": [6 * 3600], "usages/one/deep": [3600], "usages/two": [DAY]}
+
+    # days of another time zone: all falls into one day there
+    out = usages(s, "2026-05-01T00:00:00+09:00", "2026-05-02T23:00:00+09:00", projects=[one], breakdown_keys=["user"])
+    assert out["users"]["series"][0]["dates"] == [at("2026-05-01T00:00:00+09:00"), at("2026-05-02T00:00:00+09:00")]
+    assert out["users"]["series"][0]["duration"] == [0, 10 * 3600]
+
+
+def test_usages_of_what_runs(s):
+    where = project(s, "usages of what runs")
+    queue = s.call("queues.create", name="q that runs")["id"]
+    running = task(s, project=where, execution={"queue": queue})
+    run_then(s, {running: ((datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=40)).isoformat(), None,
+                           "in_progress")})
+    today = datetime.datetime.now(datetime.timezone.utc)
+    first = (today - datetime.timedelta(days=2)).date().isoformat()
+    entry, = usages(s, first, (today + datetime.timedelta(days=2)).isoformat(), projects=[where],
+                    breakdown_keys=["project"])["projects"]["series"]
+    assert entry["duration"][:2] == [DAY, DAY] and entry["duration"][-1] == 0
+    assert 2 * DAY < sum(entry["duration"]) <= 4 * DAY and len(entry["dates"]) == 5
+
+
+def test_usages_refuses(s):
+    good = {"projects": ["x"], "from_date": "2026-05-01", "to_date": "2026-05-02"}
+    assert s.call("organization.get_project_usages", **good) == {
+        part: {"total": [], "series": []} for part in ("projects", "queues", "users")}
+    for bad in ({"projects": []}, {"from_date": "2026-05-03"}, {"from_date": "May"}, {"to_date": "x"},
+                {"breakdown_keys": ["task"]}, {"usage_fields": ["memory"]}, {"from_date": None},
+                {"to_date": "2126-05-02"}):
+        assert s.fails("organization.get_project_usages", **{**good, **bad}) == (400, 12), bad
