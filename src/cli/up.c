@@ -128,16 +128,16 @@ static int write_config (struct up *u, struct error *err)
 {
     cleanup_str struct str s = { 0 };
 
-    str_addf (
-        &s,
-        "# Written by stoker up at each start: the server of %s.\n"
-        "# Use it with: export CLEARML_CONFIG_FILE=%s\n"
-        "api {\n"
-        "    web_server: http://127.0.0.1:%d\n"
-        "    api_server: http://127.0.0.1:%d\n"
-        "    files_server: http://127.0.0.1:%d\n"
-        "    credentials {\n        \"access_key\" = \"%s\"\n        \"secret_key\" = \"%s\"\n    }\n}\n",
-        u->data, u->config, u->ports[0], u->ports[1], u->ports[2], u->access, u->secret);
+    str_addf (&s,
+              "# Written by stoker up at each start: the server of %s.\n"
+              "# Use it with: export CLEARML_CONFIG_FILE=%s\n"
+              "api {\n"
+              "    web_server: http://127.0.0.1:%d\n"
+              "    api_server: http://127.0.0.1:%d\n"
+              "    files_server: http://127.0.0.1:%d\n"
+              "    credentials {\n        \"access_key\" = \"%s\"\n        \"secret_key\" = \"%s\"\n    }\n"
+              "    http { max_req_size: 62914560 } # the SDK's own limit of a plot: 15 MB unless told\n}\n",
+              u->data, u->config, u->ports[0], u->ports[1], u->ports[2], u->access, u->secret);
     return file_write (u->config, str_text (&s), 0600, err);
 }
 

@@ -249,6 +249,12 @@ static void conn_break (struct http_conn *c, int status, const char *words)
 }
 
 /* -- reading */
+static const char *too_large (struct http_request *r)
+{
+    return arena_printf (r->arena, "the body is larger than the limit of %llu bytes",
+                         (unsigned long long)r->out->max);
+}
+
 int conn_body (struct http_parse *p, struct text part, void *arg)
 {
     struct http_conn *c = arg;
@@ -257,7 +263,7 @@ int conn_body (struct http_parse *p, struct text part, void *arg)
     if (!r || r->out->ready || c->mode == BODY_NONE) /* answered before its end: the rest is thrown away */
         return 0;
     if ((r->out->got += part.n) > r->out->max)
-        return http_parse_refuse (p, 413, "the body is larger than this server takes");
+        return http_parse_refuse (p, 413, too_large (r));
     if (c->mode == BODY_READ)
         str_add (&r->body_bytes, part.p, part.n);
     else
@@ -300,7 +306,7 @@ static void conn_headers (struct http_conn *c)
     if (r->out->ready || c->mode == BODY_NONE) /* (none: the answer comes from another thread, body unread) */
         c->early = r->chunked || r->content_length > 0;
     else if (r->content_length > 0 && (uint64_t)r->content_length > r->out->max)
-        conn_break (c, 413, "the body is larger than this server takes");
+        conn_break (c, 413, too_large (r));
     else if (r->expect_continue && (r->chunked || r->content_length > 0))
         send_continue (c);
     if (c->early && !r->out->ready)

@@ -451,6 +451,7 @@ static void take_headers (struct api *a)
     a->call.worker = session_header (a->http, "worker");
     a->call.client = session_header (a->http, "client");
     a->call.bare_nan = a->call.client != NULL;
+    a->call.word_nan = http_header (a->http, "x-stoker-request").p != NULL;
     a->call.address = session_address (a->http);
     a->call.facts = &a->server->facts;
 }

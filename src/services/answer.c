@@ -16,6 +16,7 @@ struct query_source call_source (const struct call *c)
         .company = c->who.company ? c->who.company : "",
         .version = c->version,
         .bare_nan = c->bare_nan,
+        .word_nan = c->word_nan,
         .now = c->now,
         .volatiles = c->facts ? c->facts->volatiles : NULL,
     };

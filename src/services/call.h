@@ -54,6 +54,7 @@ struct call {
     int64_t now, now_us; /* one time for the whole call */
     void *prepared;      /* what the row's prepare made */
     bool bare_nan;       /* NaN may go out bare (Python client) */
+    bool word_nan;       /* else: NaN goes out as "NaN" (our own page), not as null */
 
     /* left by the handler */
     struct effect *effects; /* run after COMMIT, in order */

@@ -101,7 +101,8 @@ struct query_source {
     struct arena *arena;
     const char *company;
     int version;   /* requested, major * 1000 + minor */
-    bool bare_nan; /* NaN may go out bare */
+    bool bare_nan; /* NaN may go out bare, */
+    bool word_nan; /* else as "NaN"; neither: as null */
     int64_t now;
     struct volatile_store *volatiles; /* scroll positions; NULL = no scrolling */
 };

@@ -168,6 +168,9 @@ def test_unknown_task_is_refused(shared_server):
 def test_nan_is_kept_counted_and_never_averaged(shared_server, task):
     s = shared_server
     values = [1.0, math.nan, math.inf, 2.0, "NaN", "-Infinity"]
+    s.batch("events.add_batch", [scalar(task, 0, None, metric="null"), scalar(task, 1, 1.0, metric="null")])
+    curve = strict(s, "x_events.scalars", task=task, metrics=[{"metric": "null"}])["series"][0]
+    assert curve["x"] == [0, 1] and curve["y"] == [None, 1]
     assert s.batch("events.add_batch", [scalar(task, i, v) for i, v in enumerate(values)])["added"] == 6
     y = s.call("events.scalar_metrics_iter_histogram", task=task, _headers=SDK)["m"]["v"]["y"]
     assert y[0] == 1 and math.isnan(y[1]) and y[2] == math.inf and y[3] == 2 and math.isnan(y[4]) and y[5] == -math.inf
@@ -175,6 +178,8 @@ def test_nan_is_kept_counted_and_never_averaged(shared_server, task):
     last = last_metric(s, task, headers=SDK)
     assert (last["min_value"], last["max_value"], last["mean_value"], last["count"]) == (1, 2, 1.5, 6)
     assert last["value"] == -math.inf
+    page = last_metric(s, task, headers={"X-Stoker-Request": "1"})  # our page reads words, which tell one from the other
+    assert (page["value"], page["max_value"]) == ("-Infinity", 2)
     got = strict(s, "x_events.scalars", task=task)["series"][0]
     assert got["y"] == [1, None, None, 2, None, None] and got["nan"] == [0, 1, 0, 0, 1, 0] and got["inf"] == [0, 0, 1, 0, 0, 1]
     assert got["last"] == "-Infinity" and got["last_iter"] == 5
@@ -192,6 +197,7 @@ def test_only_nan(shared_server, task):
     s.batch("events.add_batch", [scalar(task, 1, math.nan)])
     assert strict(s, "tasks.get_by_id", task=task)["task"]["last_metrics"][md5("m")][md5("v")]["value"] is None
     assert math.isnan(last_metric(s, task, headers=SDK)["value"])
+    assert last_metric(s, task, headers={"X-Stoker-Request": "1"})["value"] == "NaN"
 
 
 # -- histograms ------------------------------------------------------------------------------------------------------------
@@ -488,6 +494,24 @@ def test_plots(shared_server, task):
     s.batch("events.add_batch", [plot(task, 2, "b", "y", '{"source": "s3://bucket/a.png"}')])
     got = s.call("events.get_task_plots", task=task, metrics=[{"metric": "b"}])["plots"]
     assert len(got) == 1 and got[0]["source_urls"] == ["s3://bucket/a.png"]
+
+
+def test_a_large_plot_between_small_ones(server_factory):
+    """Every plot that fits into a request is stored; a request over the limit is refused whole, and its words name the limit."""
+    s = server_factory(["--max-request-mb", "40"])
+    task = s.call("tasks.create", name="large plots", type="training")["id"]
+    small, large = json.dumps({"data": []}), json.dumps({"data": [{"cells": {"values": ["x" * (30 << 20)]}}]})
+    got = s.batch("events.add_batch", [plot(task, 1, "a", "v", small), plot(task, 1, "b", "v", large), plot(task, 1, "c", "v", small)])
+    assert got == {"added": 3, "errors": 0, "errors_info": {}}
+    found = {p["metric"]: p["plot_str"] for p in s.call("events.get_task_plots", task=task)["plots"]}
+    assert found == {"a": small, "b": large, "c": small}
+    with pytest.raises(CallError) as e:
+        s.batch("events.add_batch", [plot(task, 1, "d", "v", small), plot(task, 1, "e", "v", large), plot(task, 1, "f", "v", large)])
+    assert e.value.status == 413 and f"limit of {40 << 20} bytes" in e.value.msg
+    bad = [plot(task, 2, "d", "v", small), plot(task, 2 ** 70, "e", "v", small), plot(task, 2, "f", "v", small)]
+    got = s.batch("events.add_batch", bad)  # one that cannot be stored takes no other with it
+    assert (got["added"], got["errors"]) == (2, 1) and "iter" in str(got["errors_info"])
+    assert [p["metric"] for p in s.call("events.get_task_plots", task=task)["plots"]] == ["a", "b", "c", "d", "f"]
 
 
 def test_plots_walk(shared_server, task):

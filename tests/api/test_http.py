@@ -192,10 +192,12 @@ def test_half_sent_leaves_nothing(wire, shared_server):
 
 def test_too_long_a_body(wire, shared_server):
     token = shared_server.auth()["Authorization"]
-    for head in (f"Content-Length: {65 << 20}\r\n\r\n", "Content-Length: 18446744073709551615\r\n\r\n"):
+    for length, words in ((65 << 20, f"limit of {64 << 20} bytes"), (18446744073709551615, "too large")):
         w = wire()
+        head = f"Content-Length: {length}\r\n\r\n"
         answer = w.send(f"POST /debug.ping HTTP/1.1\r\n{H}Authorization: {token}\r\n{head}").read()
         assert (answer[0], meta(answer)["result_subcode"]) == (413, 0)
+        assert words in meta(answer)["result_msg"]
     # a stranger gets less room than who has credentials
     assert wire().send(f"POST /debug.ping HTTP/1.1\r\n{H}Content-Length: {2 << 20}\r\n\r\n").read()[0] == 413
     w = wire()

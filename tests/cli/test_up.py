@@ -97,6 +97,7 @@ def test_key_and_data_stay(up):
     u = up("--no-agent")
     first = u.facts
     key = (u.data / "clearml.conf").read_text()
+    assert "http { max_req_size: 62914560 }" in key  # the SDK's own limit would drop plots over 15 MB
     u.cli("queue", "create", "stays here")
     assert u.end() == 0
     again = up("--no-agent", port=u.port)

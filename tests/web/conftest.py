@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import time
+import urllib.parse
 import uuid
 
 import pytest
@@ -26,7 +27,7 @@ def upload(server, path, data):
     status, _, answer = server.raw("/", body, {"Content-Type": f"multipart/form-data; boundary={edge}", **server.auth()},
                                    base=server.files)
     assert status == 200, answer
-    return f"{server.files}/{path}"
+    return f"{server.files}/{urllib.parse.quote(path)}"
 
 
 class Seed:
@@ -99,7 +100,9 @@ class Seed:
                 "data": [{"type": "heatmap", "x": classes, "y": classes, "z": [[90, 5, 5], [10, 80, 10], [1, 2, 97]]}],
                 "layout": {"title": {"text": "Confusion matrix"}}})},
             {"type": "training_debug_image", "task": task, "iter": 3, "metric": "samples", "variant": "first",
-             "key": "samples/first.png", "url": upload(self.server, f"seg/{key}.{task}/first.png", PNG)}])
+             "key": "samples/first.png", "url": upload(self.server, f"seg/{key}.{task}/first.png", PNG)},
+            {"type": "training_debug_image", "task": task, "iter": 3, "metric": "samples", "variant": "odd name",
+             "key": "x", "url": upload(self.server, f"classification%2Fp1/50% a+b#c?.{task}/\u00fc.png", PNG)}])
         call("tasks.add_or_update_artifacts", task=task, artifacts=[
             {"key": "table", "type": "custom", "mode": "output", "uri": upload(self.server, f"seg/{key}.{task}/table.csv", b"a,b\n1,2\n"),
              "content_size": 8, "hash": "0" * 64, "timestamp": int(time.time()), "type_data": {"preview": "a,b\n1,2"}},

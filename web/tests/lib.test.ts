@@ -1,8 +1,21 @@
 // Formats, links out of user data, the query box, typed parameters, CSV, diffs, task words.
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Task } from '../src/api/types';
+import { artifactItems } from '../src/lib/artifacts';
 import { csvCell } from '../src/lib/csv';
-import { formatAgo, formatBytes, formatDuration, formatNumber, formatTick, ordinal, parseTime, plural } from '../src/lib/format';
+import {
+  formatAgo,
+  formatBytes,
+  formatClock,
+  formatDate,
+  formatDuration,
+  formatNumber,
+  formatTick,
+  inZone,
+  ordinal,
+  parseTime,
+  plural,
+} from '../src/lib/format';
 import { badValue, typeToStore } from '../src/lib/hyper';
 import { parseQuery, queryFilter, removeToken, setToken } from '../src/lib/query';
 import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf, whyWords } from '../src/lib/task';
@@ -66,6 +79,24 @@ describe('numbers', () => {
     expect(parseTime('2026-11-29T18:23:55.692000+00:00')).toBe(Date.UTC(2026, 10, 29, 18, 23, 55, 692));
     expect(parseTime('2026-11-29T18:23:55')).toBe(Date.UTC(2026, 10, 29, 18, 23, 55));
     expect(parseTime('')).toBeNaN();
+  });
+  it('gives all times in one zone, and names it', () => {
+    const before = process.env['TZ'],
+      t = Date.UTC(2026, 10, 29, 22, 30, 5);
+    process.env['TZ'] = 'Europe/Moscow';
+    try {
+      expect([formatDate(t), formatClock(t), formatAgo(t, t + 40 * 86_400_000)]).toEqual([
+        '2026-11-30 01:30:05 GMT+3',
+        '01:30:05',
+        '2026-11-30',
+      ]);
+      expect(inZone('Auto-generated at 2026-11-29 22:30:05 UTC by root@vm')).toBe('Auto-generated at 2026-11-30 01:30:05 GMT+3 by root@vm');
+      expect(inZone('from 2026-11-29T22:30:05.123Z on')).toBe('from 2026-11-30 01:30:05 GMT+3 on');
+      for (const text of ['2026-11-29 22:30:05', '2026-99-99 22:30:05 UTC', 'at 22:30 UTC']) expect(inZone(text)).toBe(text);
+    } finally {
+      if (before === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = before;
+    }
   });
   it('says ages', () =>
     expect([formatAgo(0, 3000), formatAgo(0, 125_000), formatAgo(0, 7_200_000), formatAgo(0, 2 * 86_400_000)]).toEqual([
@@ -378,6 +409,26 @@ describe('task words', () => {
     expect(refusal('enqueue', t({ status: 'completed' }))).toMatch(/reset or cloned/);
     expect(refusal('delete', t({ status: 'published' }))).not.toBeNull();
     expect(refusal('archive', t({ status: 'failed', system_tags: ['archived'] }))).not.toBeNull();
+  });
+});
+
+describe('artifactItems', () => {
+  beforeAll(() => vi.stubGlobal('location', { origin: 'http://127.0.0.1:8080' }));
+  afterAll(() => vi.unstubAllGlobals());
+  const t: Task = {
+    id: 't',
+    models: {
+      input: [{ name: 'start', model: 'm1' }],
+      output: ['w1', 'w2', 'w3'].map((name) => ({ name, model: 'm1' })).concat({ name: 'other', model: 'm2' }),
+    },
+  };
+  it('shows a model once, however often the client named it', () => {
+    const models = new Map([['m1', { id: 'm1', name: 'the weights', uri: 's3://b/w3.pt' }]]);
+    expect(artifactItems(t, models).map((i) => [i.group, i.key, i.uri])).toEqual([
+      ['output model', 'the weights', 's3://b/w3.pt'],
+      ['output model', 'other', ''],
+      ['input model', 'the weights', 's3://b/w3.pt'],
+    ]);
   });
 });
 

@@ -206,7 +206,7 @@ static const char *read_scalar (struct reading *r)
 {
     struct text v = r->value;
 
-    r->e.value = point_none ();
+    r->e.value = v.p ? NAN : point_none (); /* null is what many JSON writers make of a NaN */
     if (!v.p || json_kind (v) == JSON_NULL)
         return NULL;
     if (json_kind (v) == JSON_NUMBER || json_string_is (v, "NaN") || json_string_is (v, "Infinity") ||

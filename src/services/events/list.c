@@ -184,7 +184,7 @@ static int put_item (struct call *c, struct str *s, const struct selection *chos
                 text_of (i->series->variant));
     if (!point_is_none (i->point.value)) {
         str_puts (s, ",\"value\":");
-        value_put (s, i->point.value, value_form (c->bare_nan));
+        value_put (s, i->point.value, VALUE_FORM (c));
     }
     extra = series_extra (chosen->reader, i->point.extra);
     if (extra.n) {
@@ -311,7 +311,7 @@ static void put_raw_variant (struct call *c, struct str *s, const struct items *
         } else {
             str_add_int (s, l->v[i].key);
         }
-        value_put (&y, l->v[i].point.value, value_form (c->bare_nan));
+        value_put (&y, l->v[i].point.value, VALUE_FORM (c));
     }
     str_puts (s, "],\"y\":[");
     str_add_text (s, str_text (&y));

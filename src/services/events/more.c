@@ -130,7 +130,7 @@ static void put_datum (struct call *c, struct str *s, const struct selection *ch
                 text_of (d->series->variant));
     if (!point_is_none (d->point.value)) {
         str_puts (s, ",\"value\":");
-        value_put (s, d->point.value, value_form (c->bare_nan));
+        value_put (s, d->point.value, VALUE_FORM (c));
     }
     if (extra.n) {
         str_putc (s, ',');

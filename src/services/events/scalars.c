@@ -196,7 +196,7 @@ int events_scalar_metrics_iter_histogram (struct call *c,
         }
         metric = v->series->metric;
         json_put_key (&s, v->series->variant);
-        put_curve (&s, v->series->variant, v, iso, value_form (c->bare_nan));
+        put_curve (&s, v->series->variant, v, iso, VALUE_FORM (c));
     }
     str_puts (&s, metric ? "}}" : "}");
     out->rest = str_text (&s);
@@ -307,7 +307,7 @@ int events_multi_task_scalar_metrics_iter_histogram (
     }
     if (many)
         qsort (v, many, sizeof (*v), by_place);
-    put_placed (&s, v, many, iso, value_form (c->bare_nan));
+    put_placed (&s, v, many, iso, VALUE_FORM (c));
     out->metrics = str_text (&s);
     return 0;
 }
@@ -343,7 +343,7 @@ static int put_singles (struct call *c, struct selection *s, struct str *out, st
         if (point_is_none (one->value))
             str_puts (out, "null");
         else
-            value_put (out, one->value, value_form (c->bare_nan));
+            value_put (out, one->value, VALUE_FORM (c));
         str_addf (out, ",\"timestamp\":%lld}", (long long)one->time);
     }
     return 0;

@@ -25,7 +25,7 @@ struct event {
     struct text label;           /* x_axis_label or absent */
     int64_t iter;                /* SERIES_NO_ITER when missing or null */
     int64_t time;                /* ms */
-    double value;                /* scalars; point_none () when missing or null */
+    double value;                /* scalars; point_none () when missing, null is a NaN */
     struct text extra; /* all other members, raw: "key":value,... worker and model_event among them */
     /* log events: taken out of extra when they are strings */
     struct text level, worker, msg;

@@ -229,7 +229,9 @@ static void values_are_coerced (void **state)
     assert_false (point_is_none (read_one (a, SCALAR "\"value\":NaN}").value));
     assert_true (read_one (a, SCALAR "\"value\":\"-Infinity\"}").value == -INFINITY);
     assert_true (read_one (a, SCALAR "\"value\":Infinity}").value == INFINITY);
-    assert_true (point_is_none (read_one (a, SCALAR "\"value\":null}").value));
+    assert_false (point_is_none (read_one (a, SCALAR "\"value\":null}").value));
+    assert_true (isnan (read_one (a, SCALAR "\"value\":null}").value));
+    assert_true (point_is_none (read_one (a, SCALAR "\"iter\":1}").value));
     assert_non_null (read_one (a, SCALAR "\"value\":true}").problem);
     assert_non_null (read_one (a, SCALAR "\"value\":\"1\"}").problem);
     assert_non_null (read_one (a, SCALAR "\"value\":1e400}").problem);

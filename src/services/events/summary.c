@@ -100,7 +100,7 @@ int events_last_metrics (const struct query_source *src, struct rows *r, int col
             str_putc (out, '{');
         }
         put_half_key (out, v[i].key + SERIES_KEY / 2);
-        put_series (out, &v[i], value_form (src->bare_nan));
+        put_series (out, &v[i], VALUE_FORM (src));
         before = &v[i];
     }
     str_puts (out, before ? "}}" : "}");

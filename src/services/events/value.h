@@ -7,10 +7,8 @@
 enum value_form {
     VALUE_BARE,  /* NaN, Infinity, -Infinity: for Python clients of reference calls */
     VALUE_NULLS, /* null: valid JSON, for everybody else */
-    VALUE_WORDS  /* "NaN", "Infinity", "-Infinity": our own calls */
+    VALUE_WORDS  /* "NaN", "Infinity", "-Infinity": our own calls, and reference calls of our own page */
 };
-static inline enum value_form value_form (bool bare_nan)
-{
-    return bare_nan ? VALUE_BARE : VALUE_NULLS;
-}
+/* Of a struct call or query_source. */
+#define VALUE_FORM(of) ((of)->bare_nan ? VALUE_BARE : (of)->word_nan ? VALUE_WORDS : VALUE_NULLS)
 void value_put (struct str *s, double v, enum value_form form);

@@ -1,4 +1,4 @@
-// The console: colours, hostile lines as text, folded bars, search, levels, and new lines that show up while following.
+// The console: a long log is searched and downloaded whole; colours, hostile lines as text, folded bars, search, levels, and new lines that show up while following.
 export default async (t) => {
   const page = await t.open();
   await page.goto(t.task("good", "console"));
@@ -81,4 +81,54 @@ export default async (t) => {
   await page.getByRole("button", { name: /Jump to live/ }).waitFor();
   await page.getByRole("button", { name: /Jump to live/ }).click();
   await page.getByText("while away").waitFor();
+
+  // 34,374 lines: what stands only in line 30,000 is found, a download has them all.
+  const long = (
+    await t.call("tasks.create", { name: "long log", type: "training" })
+  ).id;
+  await t.call("tasks.started", { task: long });
+  for (let from = 1; from <= 34374; from += 5000)
+    await t.call("events.add_batch", [
+      {
+        type: "log",
+        task: long,
+        timestamp: 1_700_000_000_000 + from,
+        level: "info",
+        worker: "w0",
+        msg: Array.from({ length: Math.min(5000, 34375 - from) }, (_, i) =>
+          from + i === 30000 ? "a needle" : `line ${from + i}`,
+        ).join("\n"),
+      },
+    ]);
+  await t.call("tasks.completed", { task: long });
+  await page.goto(`${t.facts.web}/projects/*/tasks/${long}/console`);
+  await page.getByRole("log").getByText("line 34374").waitFor();
+  await page.getByText("34,374 lines").waitFor();
+  const file = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download log" }).click();
+  const chunks = [];
+  for await (const c of await (await file).createReadStream()) chunks.push(c);
+  const lines = Buffer.concat(chunks).toString().split("\n");
+  t.equal(lines.length, 34375, "lines of the download, with its last newline");
+  t.check(
+    lines.every((l, i) =>
+      i === 29999
+        ? l === "a needle"
+        : i === 34374
+          ? l === ""
+          : l === `line ${i + 1}`,
+    ),
+    "the download is not the log in its order",
+  );
+  await page.keyboard.press("/");
+  await page.keyboard.type("needle");
+  await page.getByText("1 hit", { exact: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("mark.cur").waitFor();
+  t.equal(
+    (await page.locator(".ln.curln .no").innerText()).trim(),
+    "30,000",
+    "line of the hit",
+  );
+  await t.call("tasks.delete", { task: long, force: true });
 };

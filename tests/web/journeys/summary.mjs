@@ -1,4 +1,4 @@
-// The task page: why it failed, stages, key metrics, what the head offers in each state, the addresses an SDK prints.
+// The task page: a run whose metrics are no numbers, why it failed, stages, key metrics, what the head offers in each state, the addresses an SDK prints.
 export default async (t) => {
   const page = await t.open();
   await page.goto(t.task("failed"));
@@ -56,4 +56,49 @@ export default async (t) => {
     "repository link",
   );
   await t.seen(page.getByText("train.py").first(), "the script is not named");
+
+  // A run with NaN and infinity only: every page of it, and the table, shows it as what it is.
+  const odd = (
+    await t.call("tasks.create", { name: "only NaN", type: "training" })
+  ).id;
+  await t.call("tasks.started", { task: odd });
+  await t.call(
+    "events.add_batch",
+    ["NaN", "Infinity"].map((value) => ({
+      type: "training_stats_scalar",
+      task: odd,
+      iter: 0,
+      timestamp: Date.now(),
+      metric: "val",
+      variant: `acc ${value}`,
+      value,
+    })),
+  );
+  await t.call("tasks.completed", { task: odd });
+  await page.goto(`${t.facts.web}/projects/*/tasks/${odd}`);
+  await page.locator(".km").first().waitFor();
+  const shown = (await page.locator(".km").allInnerTexts()).join(" ");
+  t.check(
+    /acc NaN\s+NaN/.test(shown) && /acc Infinity\s+∞/.test(shown),
+    `key metrics of the NaN run: ${shown}`,
+  );
+  for (const tab of ["execution", "config", "artifacts", "console", "info"]) {
+    await page.goto(`${t.facts.web}/projects/*/tasks/${odd}/${tab}`);
+    await page.getByRole("heading", { name: "only NaN" }).waitFor();
+  }
+  await page.goto(`${t.facts.web}/projects/*/tasks/${odd}/scalars`);
+  await page.getByRole("article", { name: /^val:/ }).waitFor();
+  const note = await page.locator("article.panel footer").innerText();
+  t.check(
+    note.includes("1 NaN") && note.includes("1 infinite"),
+    `what is no number is not counted: ${note}`,
+  );
+  await page.goto(`${t.facts.web}/projects/*/tasks?q=only%20NaN`);
+  await page.getByRole("row", { name: /only NaN/ }).waitFor();
+  t.equal(
+    await page.getByText(/could not be (loaded|shown)|went wrong/i).count(),
+    0,
+    "errors on the way",
+  );
+  await t.call("tasks.delete", { task: odd, force: true });
 };

@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { cssToken } from '../lib/color';
 import { DASHES, dashes } from '../lib/cvd';
-import { formatClock, formatDuration, formatNumber, formatSpan, formatTick } from '../lib/format';
+import { formatClock, formatDate, formatDuration, formatNumber, formatSpan, formatTick } from '../lib/format';
 import { useScheme } from '../lib/scheme';
 import { align, nanMarks, positive, smooth, type Cell, type Curve } from './curves';
 import './chart.css';
@@ -112,7 +112,7 @@ export function Chart(p: ChartProps) {
     const xTick = (v: number): string =>
       xkind === 'iter' ? formatTick(v) : xkind === 'clock' ? formatClock(v).slice(0, 5) : formatSpan(v);
     const xTitle = (v: number): string =>
-      xkind === 'iter' ? `iteration ${v.toLocaleString('en')}` : xkind === 'clock' ? formatClock(v) : `after ${formatDuration(v)}`;
+      xkind === 'iter' ? `iteration ${v.toLocaleString('en')}` : xkind === 'clock' ? formatDate(v) : `after ${formatDuration(v)}`;
 
     const series: uPlot.Series[] = [{}];
     const bands: uPlot.Band[] = [];

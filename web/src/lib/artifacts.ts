@@ -21,9 +21,13 @@ export function artifactItems(t: Task, models: Map<string, Model>): Item[] {
     ['output', t.models?.output ?? []],
     ['input', t.models?.input ?? []],
   ] as const) {
+    const seen = new Set<string>();
     for (const r of list) {
       const id = typeof r.model === 'string' ? r.model : r.model?.id;
       const m = (typeof r.model === 'object' ? r.model : undefined) ?? (id ? models.get(id) : undefined);
+      // A client names a model anew with each file it saves: it is still one model, its earlier files are its versions.
+      if (id && seen.has(id)) continue;
+      if (id) seen.add(id);
       const uri = m?.uri ?? models.get(id ?? '')?.uri ?? '';
       out.push({
         key: m?.name || r.name,

@@ -84,10 +84,16 @@ export function formatAgo(t: number, now: number = Date.now()): string {
   if (s < 3600) return `${Math.floor(s / 60)} m ago`;
   if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
   if (s < 30 * 86400) return `${Math.floor(s / 86400)} d ago`;
-  return new Date(t).toISOString().slice(0, 10);
+  return formatDay(t);
 }
 
 const pad = (n: number, w = 2): string => String(n).padStart(w, '0');
+
+/** The day in the browser's zone, 2026-11-29. */
+const formatDay = (t: number): string => {
+  const d = new Date(t);
+  return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}`;
+};
 
 /** Wall clock of the browser's zone, 14:02:11. */
 export function formatClock(t: number): string {
@@ -101,8 +107,15 @@ export function formatDate(t: number): string {
   const d = new Date(t);
   const zone =
     new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(d).find((p) => p.type === 'timeZoneName')?.value ?? '';
-  return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ${formatClock(t)} ${zone}`;
+  return `${formatDay(t)} ${formatClock(t)} ${zone}`;
 }
+
+/** Times that a text gives in UTC ("2026-11-29 18:23:55 UTC", as the SDK writes into comments), in the zone of all others. */
+export const inZone = (text: string): string =>
+  text.replace(/\b(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)? ?(?:UTC|Z)\b/g, (all, day: string, time: string) => {
+    const t = Date.parse(`${day}T${time}Z`);
+    return Number.isNaN(t) ? all : formatDate(t);
+  });
 
 /** 1st, 2nd, 3rd, 11th. */
 export function ordinal(n: number): string {

@@ -6,11 +6,12 @@ import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent }
 import type { Task } from '../../api/types';
 import { I, IconBtn } from '../../components/bits';
 import { Empty, Failed, LoadingRows } from '../../components/states';
+import { toastError } from '../../components/toast';
 import { plainText } from '../../lib/ansi';
 import { saveText } from '../../lib/clipboard';
 import { formatCount, parseTime, plural } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
-import { foldLog, type LogRow } from '../../lib/logfold';
+import { foldLog, type LogLine, type LogRow } from '../../lib/logfold';
 import { useNarrow } from '../../lib/media';
 import { activeStatus } from '../../api/queries';
 import { useParam } from '../../router';
@@ -23,7 +24,7 @@ type Level = 'all' | 'warn' | 'error';
 const levelOk = (r: LogRow, l: Level): boolean =>
   l === 'all' || (l === 'warn' ? r.mark === 'warn' : r.mark === 'error' || r.mark === 'trace');
 
-function useLog(task: string): [LogState, () => Promise<boolean>, () => void] {
+function useLog(task: string): [LogState, () => Promise<boolean>, () => Promise<LogLine[]>, () => void] {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<LogState>({ lines: [], total: null, earlier: false, loading: true, error: null, open: true });
   const reader = useRef<LogReader | null>(null);
@@ -33,7 +34,12 @@ function useLog(task: string): [LogState, () => Promise<boolean>, () => void] {
     void r.start();
     return () => r.end();
   }, [task, round]);
-  return [state, useCallback(() => reader.current?.loadEarlier() ?? Promise.resolve(false), []), () => setRound(round + 1)];
+  return [
+    state,
+    useCallback(() => reader.current?.loadEarlier() ?? Promise.resolve(false), []),
+    useCallback(() => reader.current?.whole() ?? Promise.resolve([]), []),
+    () => setRound(round + 1),
+  ];
 }
 
 function Gutter({ rows, hits, top, part }: { rows: LogRow[]; hits: number[]; top: number; part: number }) {
@@ -63,7 +69,7 @@ function Gutter({ rows, hits, top, part }: { rows: LogRow[]; hits: number[]; top
 }
 
 export default function Console({ task: t }: { task: Task }) {
-  const [log, loadEarlier, again] = useLog(t.id);
+  const [log, loadEarlier, whole, again] = useLog(t.id);
   const narrow = useNarrow();
   const [level, setLevel] = useState<Level>('all');
   const [stamp, setStamp] = useState<Stamp>('clock');
@@ -217,10 +223,11 @@ export default function Console({ task: t }: { task: Task }) {
     }
   };
   const download = async (): Promise<void> => {
-    while (await loadEarlier()) {
-      /* until the first line is here */
+    try {
+      saveText(`${t.id}.log`, `${(await whole()).map((l) => plainText(l.text)).join('\n')}\n`);
+    } catch (e) {
+      toastError('The log was not downloaded', e);
     }
-    saveText(`${t.id}.log`, `${log.lines.map((l) => plainText(l.text)).join('\n')}\n`);
   };
   const total = log.total ?? log.lines.length;
   const unseen = Math.max(0, newest - seen);

@@ -7,7 +7,7 @@ import { useTask } from '../../api/queries';
 import type { Task } from '../../api/types';
 import { Copyable, statusLabel } from '../../components/bits';
 import { toast, toastError } from '../../components/toast';
-import { formatDate, formatDuration, parseTime } from '../../lib/format';
+import { formatDate, formatDuration, inZone, parseTime } from '../../lib/format';
 import { durationOf, parentId, statusOf } from '../../lib/task';
 import { Link, projectPath, taskPath } from '../../router';
 import './summary.css';
@@ -67,7 +67,7 @@ function Description({ t }: { t: Task }) {
           />
         </div>
       ) : t.comment ? (
-        <p className="comment">{t.comment}</p>
+        <p className="comment">{inZone(t.comment)}</p>
       ) : (
         <p className="none">None yet.</p>
       )}

@@ -126,6 +126,7 @@ export class LogReader {
   private source: Source;
   private stop = new AbortController();
   private busy = false;
+  private own = true;
   constructor(
     private task: string,
     private onChange: (s: LogState) => void,
@@ -143,6 +144,7 @@ export class LogReader {
     try {
       const d = await this.source.tail(signal).catch((e: unknown) => {
         if (!(e instanceof ApiError) || e.code !== 404) throw e;
+        this.own = false;
         this.source = referenceSource(this.task);
         return this.source.tail(signal);
       });
@@ -196,6 +198,19 @@ export class LogReader {
     } finally {
       this.busy = false;
     }
+  }
+  /** Every line from the first to the newest, read anew: the screen holds what was looked at, and of a long log never all. */
+  async whole(): Promise<LogLine[]> {
+    const { signal } = this.stop;
+    const source = this.own ? ownSource(this.task) : referenceSource(this.task);
+    const last = await source.tail(signal);
+    const pages = [last.lines];
+    for (let { earlier } = last; earlier;) {
+      const page = await source.before(signal);
+      pages.push(page.lines);
+      earlier = page.earlier;
+    }
+    return pages.reverse().flat();
   }
   end(): void {
     this.stop.abort();

@@ -7,7 +7,7 @@ import type { Task } from '../../api/types';
 import { thin, type Curve } from '../../charts/curves';
 import { Spark } from '../../components/bits';
 import { colorSlot, runColor } from '../../lib/color';
-import { formatNumber } from '../../lib/format';
+import { formatNumber, inZone } from '../../lib/format';
 import { betterIs, metricsOf, parentId, rankMetric, reasonOf, statusOf, whyWords, type Metric } from '../../lib/task';
 import { Link, taskPath } from '../../router';
 import { ArtifactCard } from './artifactcard';
@@ -121,7 +121,7 @@ export default function Summary({ task: t }: { task: Task }) {
           <div className="ch">
             <h2>Description</h2>
           </div>
-          <p className="comment">{t.comment}</p>
+          <p className="comment">{inZone(t.comment)}</p>
         </section>
       )}
     </div>

@@ -6,6 +6,7 @@ import { ErrorBoundary } from '../../components/errors';
 import { Shell } from '../../components/shell';
 import { Failed, LoadingCards } from '../../components/states';
 import { showDialog } from '../../components/dialogs/store';
+import { artifactItems } from '../../lib/artifacts';
 import { useKeys } from '../../lib/keys';
 import { metricsOf, shortId, statusOf } from '../../lib/task';
 import { walkAt } from '../../lib/walk';
@@ -40,7 +41,7 @@ const LABEL: Record<Tab, string> = {
 function count(t: Task, tab: Tab): number {
   if (tab === 'config')
     return Object.values(t.hyperparams ?? {}).reduce((a, s) => a + Object.keys(s).length, 0) + Object.keys(t.configuration ?? {}).length;
-  if (tab === 'artifacts') return (t.execution?.artifacts?.length ?? 0) + (t.models?.input?.length ?? 0) + (t.models?.output?.length ?? 0);
+  if (tab === 'artifacts') return artifactItems(t, new Map()).length;
   if (tab === 'scalars') return metricsOf(t, true).length;
   return 0;
 }
