@@ -295,3 +295,25 @@ void json_put_key (struct str *s, const char *key)
     json_put_string (s, key);
     str_putc (s, ':');
 }
+
+void json_put_raw_key (struct str *s, struct text raw_key)
+{
+    json_put_comma (s);
+    str_putc (s, '"');
+    str_add_text (s, raw_key);
+    str_puts (s, "\":");
+}
+
+void json_put_member (struct str *s, struct text raw_key, struct text value)
+{
+    json_put_raw_key (s, raw_key);
+    str_add_text (s, value);
+}
+
+void json_put_some (struct str *s, const char *key, const char *v)
+{
+    if (!v)
+        return;
+    json_put_key (s, key);
+    json_put_string (s, v);
+}

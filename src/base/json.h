@@ -77,3 +77,8 @@ void json_put_string (struct str *s, const char *v); /* quoted; NULL writes null
 /* `,` before the next member or item if the last byte is not an opening one, then the quoted key and `:` */
 void json_put_key (struct str *s, const char *key);
 void json_put_comma (struct str *s);
+void json_put_raw_key (struct str *s,
+                       struct text raw_key); /* the same for a key as a document has it (json_iter) */
+void json_put_member (struct str *s, struct text raw_key, struct text value);
+void json_put_some (struct str *s, const char *key,
+                    const char *v); /* a member that is a string; NULL writes nothing */

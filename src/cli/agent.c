@@ -195,15 +195,10 @@ static int status_main (int argc, char **argv)
     struct agent_task *t;
     struct error err = { 0 };
     size_t n, n_tasks;
+    int begun = out_parse (&command, argc, argv, &o, a);
 
-    switch (opt_parse (&command, argc, argv, &o, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused (command.name, &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     if (agent_daemons (a, &d, &n, &err) < 0 || agent_tasks (a, &t, &n_tasks, &err) < 0)
         return out_failed (command.name, &err);
     if (o.json)
@@ -329,15 +324,10 @@ static int which_main (const struct opt_command *command, int argc, char **argv,
     struct error err = { 0 };
     size_t n = 0;
     int rc = 0;
+    int begun = out_parse (command, argc, argv, &o, a);
 
-    switch (opt_parse (command, argc, argv, &o, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused (command->name, &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     if (choose (a, &o, &d, &n, &err) < 0)
         return out_failed (command->name, &err);
     for (size_t i = 0; i < n; i++)
@@ -389,15 +379,10 @@ static int config_main (int argc, char **argv)
     cleanup_str struct str s = { 0 };
     const struct conf *conf;
     struct error err = { 0 };
+    int begun = out_parse (&command, argc, argv, NULL, a);
 
-    switch (opt_parse (&command, argc, argv, NULL, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused (command.name, &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     if (conf_load (a, NULL, &conf, &err) < 0)
         return out_failed (command.name, &err);
     for (size_t i = 0; conf->files[i]; i++)

@@ -328,15 +328,10 @@ int agent_daemon_main (int argc, char **argv)
     const struct conf *conf;
     struct error err = { 0 };
     int rc;
+    int begun = out_parse (&command, argc, argv, &o, a);
 
-    switch (opt_parse (&command, argc, argv, &o, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused (command.name, &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     if (set_services (&o, &err) < 0)
         return out_misused (command.name, &err);
     if (o.gpus)

@@ -1,6 +1,7 @@
 /* execute.c - `stoker execute --id T`: run one task here and now. Also `agent execute`, and what an agent starts. */
 #include "base/log.h"
 #include "base/opt.h"
+#include "cli/out.h"
 #include "cli/verbs.h"
 #include "conf/conf.h"
 #include "run/run.h"
@@ -77,15 +78,10 @@ int execute_main (int argc, char **argv)
     struct execute_opts o = { 0 };
     struct error err = { 0 };
     const struct conf *conf;
-    switch (opt_parse (&command, argc, argv, &o, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            fprintf (stderr, "stoker execute: %s\n", err.text);
-            return 2;
-        case OPT_PARSED:
-            break;
-    }
+    int begun = out_parse (&command, argc, argv, &o, a);
+
+    if (begun != VERB_GO)
+        return begun;
     if (o.debug)
         log_set_level (LOG_DEBUG);
     if (o.docker) {

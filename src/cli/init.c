@@ -326,15 +326,10 @@ int init_main (int argc, char **argv)
     struct opts o = { 0 };
     const char *path = conf_path (a);
     struct error err = { 0 };
+    int begun = out_parse (&command, argc, argv, &o, a);
 
-    switch (opt_parse (&command, argc, argv, &o, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused (command.name, &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     if (!o.force && refuse_existing (a, path, &err) < 0)
         return out_failed (command.name, &err);
     if (fill (&w, &o, &err) < 0)

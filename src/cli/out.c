@@ -1,6 +1,8 @@
 /* out.c - see out.h. Width is counted in UTF-8 characters, colour codes count nothing. */
 #include "cli/out.h"
 
+#include "base/opt.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,4 +142,19 @@ int out_misused (const char *verb, const struct error *err)
 {
     fprintf (stderr, "stoker %s: %s\nTry 'stoker %s --help'.\n", verb, err->text, verb);
     return 2;
+}
+
+int out_parse (const struct opt_command *command, int argc, char **argv, void *into, struct arena *a)
+{
+    struct error err = { 0 };
+
+    switch (opt_parse (command, argc, argv, into, a, &err)) {
+        case OPT_HELPED:
+            return 0;
+        case OPT_FAILED:
+            return out_misused (command->name, &err);
+        case OPT_PARSED:
+            break;
+    }
+    return VERB_GO;
 }

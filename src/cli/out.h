@@ -25,6 +25,11 @@ const char *out_duration (struct arena *a, int64_t ms);       /* "0.8 s", "12 s"
 const char *out_status (struct arena *a, const char *status); /* people's word, coloured on a terminal */
 bool out_colours (void);                                      /* a terminal, and NO_COLOR is not set */
 
+/* How every verb begins: fill `into` from its words. VERB_GO: go on; else exit with it. */
+enum { VERB_GO = -1 };
+struct opt_command;
+int out_parse (const struct opt_command *command, int argc, char **argv, void *into, struct arena *a);
+
 /* Verbs end by one of these: print "stoker <verb>: words" to stderr and give the exit code. */
 int out_failed (const char *verb, const struct error *err);  /* 1 */
 int out_misused (const char *verb, const struct error *err); /* 2 */

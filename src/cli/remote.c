@@ -144,15 +144,10 @@ int remote_begin (const struct opt_command *command, int argc, char **argv, void
                   struct remote *ret)
 {
     struct error err = { 0 };
+    int begun = out_parse (command, argc, argv, into, a);
 
-    switch (opt_parse (command, argc, argv, into, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused (command->name, &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     return remote_open (a, ret, &err) < 0 ? out_failed (command->name, &err) : VERB_GO;
 }
 

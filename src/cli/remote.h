@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/out.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +40,6 @@ char *remote_get (struct remote *r, struct text doc, const char *path);
 int64_t remote_get_time (struct remote *r, struct text doc, const char *path); /* ms, 0 when absent */
 
 /* How every verb that speaks to a server begins: parse the words, open the remote. VERB_GO: go on; else exit with it. */
-enum { VERB_GO = -1 };
 struct opt_command;
 int remote_begin (const struct opt_command *command, int argc, char **argv, void *into, struct arena *a,
                   struct remote *ret);

@@ -273,15 +273,10 @@ int run_main (int argc, char **argv)
     struct error err = { 0 };
     struct pack p;
     int rc;
+    int begun = out_parse (&command, argc, argv, &o, a);
 
-    switch (opt_parse (&command, argc, argv, &o, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused ("run", &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     if (pack_folder (a, &o.pack, &p, &err) < 0)
         return out_failed ("run", &err);
     if (o.dry) {

@@ -512,15 +512,10 @@ int up_main (int argc, char **argv)
     struct up u = { .arena = a, .ports = { 8080, 8008, 8081 }, .o = &o };
     struct error err = { 0 };
     char cwd[PATH_MAX];
+    int begun = out_parse (&command, argc, argv, &o, a);
 
-    switch (opt_parse (&command, argc, argv, &o, a, &err)) {
-        case OPT_HELPED:
-            return 0;
-        case OPT_FAILED:
-            return out_misused ("up", &err);
-        case OPT_PARSED:
-            break;
-    }
+    if (begun != VERB_GO)
+        return begun;
     u.program = spawn_self (a, &err);
     if (!u.program)
         return out_failed ("up", &err);

@@ -136,10 +136,7 @@ static int write_value (struct write *w, struct query_node *node, bool whole, st
             continue;
         if (c && c->ref && json_kind (it.value) == JSON_NULL)
             continue;
-        json_put_comma (out);
-        str_putc (out, '"');
-        str_add_text (out, it.key);
-        str_puts (out, "\":");
+        json_put_raw_key (out, it.key);
         if (write_value (w, c, whole || (c && c->whole), it.value, out, err) < 0)
             return -1;
     }

@@ -7,23 +7,15 @@
 #include "base/json.h"
 #include "services/auth/auth.h"
 
-static void put_member (struct str *s, const char *key, const char *value)
-{
-    if (!value)
-        return;
-    json_put_key (s, key);
-    json_put_string (s, value);
-}
-
 static void put_identity (struct str *s, const struct identity *who)
 {
     json_put_key (s, "identity");
     str_putc (s, '{');
-    put_member (s, "user", who->user);
-    put_member (s, "company", who->company);
-    put_member (s, "role", who->role);
-    put_member (s, "user_name", who->user_name);
-    put_member (s, "company_name", who->company_name);
+    json_put_some (s, "user", who->user);
+    json_put_some (s, "company", who->company);
+    json_put_some (s, "role", who->role);
+    json_put_some (s, "user_name", who->user_name);
+    json_put_some (s, "company_name", who->company_name);
     str_putc (s, '}');
 }
 
@@ -31,21 +23,21 @@ static void put_claims (struct str *s, const struct server_facts *facts, const s
                         int64_t now_ms, int64_t ttl_s)
 {
     str_putc (s, '{');
-    put_member (s, "env", "<unknown>");
+    json_put_some (s, "env", "<unknown>");
     put_identity (s, who);
-    put_member (s, "auth_type", "Bearer");
+    json_put_some (s, "auth_type", "Bearer");
     json_put_key (s, "iat");
     str_add_int (s, now_ms / 1000);
     if (ttl_s) {
         json_put_key (s, "exp");
         str_add_int (s, now_ms / 1000 + ttl_s);
     }
-    put_member (s, "session_id", who->session ? who->session : id_random ().hex);
-    put_member (s, "api_version", facts->api_version);
-    put_member (s, "server_version", facts->version);
-    put_member (s, "server_build", facts->build);
-    put_member (s, "feature_set", "basic");
-    put_member (s, "x_key", who->key);
+    json_put_some (s, "session_id", who->session ? who->session : id_random ().hex);
+    json_put_some (s, "api_version", facts->api_version);
+    json_put_some (s, "server_version", facts->version);
+    json_put_some (s, "server_build", facts->build);
+    json_put_some (s, "feature_set", "basic");
+    json_put_some (s, "x_key", who->key);
     if (who->page)
         str_puts (s, ",\"x_page\":true");
     str_putc (s, '}');

@@ -261,11 +261,7 @@ static struct text without (struct call *c, struct text object, const char *key)
     while (json_next (&it)) {
         if (text_is (it.key, key))
             continue;
-        json_put_comma (&s);
-        str_putc (&s, '"');
-        str_add_text (&s, it.key);
-        str_puts (&s, "\":");
-        str_add_text (&s, it.value);
+        json_put_member (&s, it.key, it.value);
     }
     str_putc (&s, '}');
     return str_text (&s);

@@ -22,11 +22,7 @@ static struct text counted (const struct project_extras *x)
             filters = true;
             continue;
         }
-        json_put_comma (&s);
-        str_putc (&s, '"');
-        str_add_text (&s, it.key);
-        str_puts (&s, "\":");
-        str_add_text (&s, it.value);
+        json_put_member (&s, it.key, it.value);
     }
     if (filters) {
         json_put_key (&s, "filters");

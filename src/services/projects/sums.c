@@ -25,11 +25,7 @@ struct text project_scope (struct call *c, const char *const *projects, size_t n
     }
     struct json_iter it = json_iter (filter);
     while (json_next (&it)) {
-        json_put_comma (&s);
-        str_putc (&s, '"');
-        str_add_text (&s, it.key);
-        str_puts (&s, "\":");
-        str_add_text (&s, it.value);
+        json_put_member (&s, it.key, it.value);
     }
     str_putc (&s, '}');
     return str_text (&s);

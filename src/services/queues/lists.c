@@ -37,11 +37,7 @@ static struct text entries_head (struct call *c, struct text doc, int64_t n)
         return doc;
     str_putc (&s, '{');
     while (json_next (&it)) {
-        json_put_comma (&s);
-        str_putc (&s, '"');
-        str_add_text (&s, it.key);
-        str_puts (&s, "\":");
-        str_add_text (&s, text_is (it.key, "entries") ? list_head (c, it.value, n) : it.value);
+        json_put_member (&s, it.key, text_is (it.key, "entries") ? list_head (c, it.value, n) : it.value);
     }
     str_putc (&s, '}');
     return str_text (&s);
@@ -158,11 +154,7 @@ static struct text without_projection (struct call *c)
     while (json_next (&it)) {
         if (text_is (it.key, "only_fields") || text_is (it.key, "projection"))
             continue;
-        json_put_comma (&s);
-        str_putc (&s, '"');
-        str_add_text (&s, it.key);
-        str_puts (&s, "\":");
-        str_add_text (&s, it.value);
+        json_put_member (&s, it.key, it.value);
     }
     str_putc (&s, '}');
     return str_text (&s);

@@ -25,21 +25,6 @@ static struct text labels_as_numbers (struct call *c, struct text labels)
     return str_text (&s);
 }
 
-/* Artifacts given to the source; those it made stay behind. */
-static struct text kept_artifacts (struct call *c, struct text execution)
-{
-    struct str s = { .arena = c->arena };
-    str_putc (&s, '[');
-    struct json_iter it = json_iter (json_get (execution, "artifacts"));
-    while (json_next (&it))
-        if (json_string_is (json_get (it.value, "mode"), "input")) {
-            json_put_comma (&s);
-            str_add_text (&s, it.value);
-        }
-    str_putc (&s, ']');
-    return doc_set (c->arena, execution, "artifacts", str_text (&s));
-}
-
 /* The models of a task with these inputs and no outputs. */
 static struct text models_with (struct arena *a, struct text input)
 {
@@ -64,7 +49,7 @@ static int clone_docs (struct call *c, const struct tasks_clone_in *in, const st
     struct text over = in->execution_overrides, labels = json_get (over, "model_labels"),
                 models = json_get (c->body, "new_task_input_models"), none = { 0 };
     struct task_doc base = *source;
-    base.execution = kept_artifacts (c, source->execution);
+    base.execution = doc_input_artifacts (c->arena, source->execution);
     if (present (labels))
         over = doc_set (a, over, "model_labels", labels_as_numbers (c, labels));
     over = present (over) ? doc_set (a, over, "queue", none) : over;

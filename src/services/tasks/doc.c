@@ -16,15 +16,6 @@ static bool present (struct text v)
     return json_kind (v) > JSON_NULL;
 }
 
-static void put_member (struct str *s, struct text raw_key, struct text value)
-{
-    json_put_comma (s);
-    str_putc (s, '"');
-    str_add_text (s, raw_key);
-    str_puts (s, "\":");
-    str_add_text (s, value);
-}
-
 struct text doc_string (struct arena *a, const char *s)
 {
     struct str out = { .arena = a };
@@ -40,14 +31,14 @@ struct text doc_merge (struct arena *a, struct text base, struct text over)
     while (json_next (&it)) {
         struct text v = json_get (over, json_key (a, it.key));
         if (!v.p)
-            put_member (&s, it.key, it.value);
+            json_put_member (&s, it.key, it.value);
         else if (json_kind (v) != JSON_NULL)
-            put_member (&s, it.key, v);
+            json_put_member (&s, it.key, v);
     }
     it = json_iter (over);
     while (json_next (&it))
         if (!json_get (base, json_key (a, it.key)).p && json_kind (it.value) != JSON_NULL)
-            put_member (&s, it.key, it.value);
+            json_put_member (&s, it.key, it.value);
     str_putc (&s, '}');
     return str_text (&s);
 }
@@ -60,9 +51,9 @@ struct text doc_set (struct arena *a, struct text object, const char *key, struc
     struct json_iter it = json_iter (object);
     while (json_next (&it)) {
         if (strcmp (json_key (a, it.key), key))
-            put_member (&s, it.key, it.value);
+            json_put_member (&s, it.key, it.value);
         else if (value.p && !done) {
-            put_member (&s, it.key, value);
+            json_put_member (&s, it.key, value);
             done = true;
         }
     }
@@ -72,6 +63,21 @@ struct text doc_set (struct arena *a, struct text object, const char *key, struc
     }
     str_putc (&s, '}');
     return str_text (&s);
+}
+
+struct text doc_input_artifacts (struct arena *a, struct text execution)
+{
+    struct json_iter it = json_iter (json_get (execution, "artifacts"));
+    struct str s = { .arena = a };
+
+    str_putc (&s, '[');
+    while (json_next (&it))
+        if (json_string_is (json_get (it.value, "mode"), "input")) {
+            json_put_comma (&s);
+            str_add_text (&s, it.value);
+        }
+    str_putc (&s, ']');
+    return doc_set (a, execution, "artifacts", str_text (&s));
 }
 
 /* -- script */
@@ -102,8 +108,8 @@ int doc_script (struct arena *a, struct text base, struct text in, struct text *
         if (members[i].object ? kind != JSON_OBJECT : kind != JSON_STRING)
             return error_set (err, ERR_DATA_VALIDATION, "script.%s: must be %s", members[i].name,
                               members[i].object ? "an object" : "a string");
-        put_member (&over, it.key,
-                    members[i].strip ? doc_string (a, strip (a, json_string (a, it.value))) : it.value);
+        json_put_member (&over, it.key,
+                         members[i].strip ? doc_string (a, strip (a, json_string (a, it.value))) : it.value);
     }
     str_putc (&over, '}');
     *ret = doc_merge (a, base.p ? base : TEXT (DOC_SCRIPT), str_text (&over));
@@ -147,7 +153,7 @@ static int artifact_of (struct arena *a, struct text in, struct artifact *ret, s
             continue;
         mode |= text_is (it.key, "mode");
         display |= text_is (it.key, "display_data");
-        put_member (&s, it.key, it.value);
+        json_put_member (&s, it.key, it.value);
     }
     str_puts (&s, mode ? "" : ",\"mode\":\"output\"");
     str_puts (&s, display ? "" : ",\"display_data\":[]");
@@ -267,7 +273,7 @@ int doc_item (struct arena *a, const char *what, const char *section, const char
             continue;
         if (json_kind (it.value) != JSON_STRING)
             return error_set (err, ERR_DATA_VALIDATION, "%s.%s.%s: must be a string", what, name, names[i]);
-        put_member (&s, it.key, it.value);
+        json_put_member (&s, it.key, it.value);
     }
     str_putc (&s, '}');
     *ret = str_text (&s);
@@ -404,7 +410,7 @@ int doc_container (struct arena *a, struct text in, struct text *ret, struct err
         if (json_kind (it.value) != JSON_STRING && json_kind (it.value) != JSON_NULL)
             return error_set (err, ERR_DATA_VALIDATION, "container.%.*s: must be a string or null",
                               (int)it.key.n, it.key.p);
-        put_member (&s, it.key, it.value);
+        json_put_member (&s, it.key, it.value);
     }
     str_putc (&s, '}');
     *ret = str_text (&s);

@@ -80,28 +80,13 @@ static int check_published (struct call *c, const struct task_facts *t, struct e
 
 /* -- reset */
 
-/* Artifacts that were given to the task stay, those it made go. */
-static struct text input_artifacts (struct call *c, struct text execution)
-{
-    struct str s = { .arena = c->arena };
-    str_putc (&s, '[');
-    struct json_iter it = json_iter (json_get (execution, "artifacts"));
-    while (json_next (&it))
-        if (json_string_is (json_get (it.value, "mode"), "input")) {
-            json_put_comma (&s);
-            str_add_text (&s, it.value);
-        }
-    str_putc (&s, ']');
-    return doc_set (c->arena, execution, "artifacts", str_text (&s));
-}
-
 static int reset_docs (struct call *c, const struct task_facts *t, const struct task_doc *d, bool clear_all,
                        struct error *err)
 {
     struct arena *a = c->arena;
     struct text none = { 0 };
     struct task_doc fresh = {
-        .execution = clear_all ? TEXT (DOC_EXECUTION) : input_artifacts (c, d->execution),
+        .execution = clear_all ? TEXT (DOC_EXECUTION) : doc_input_artifacts (c->arena, d->execution),
         .models = doc_set (a, d->models, "output", TEXT ("[]")),
         .output =
             doc_set (a, doc_set (a, doc_set (a, d->output, "result", none), "error", none), "model", none),

@@ -44,6 +44,8 @@ int id_list_read (struct call *c, const struct sql *sql, struct id_list *ret, st
 struct text doc_merge (struct arena *a, struct text base, struct text over);
 /* Without / with one member. An absent value removes it. */
 struct text doc_set (struct arena *a, struct text object, const char *key, struct text value);
+/* `execution` with the artifacts that were given to the task, without those it made. */
+struct text doc_input_artifacts (struct arena *a, struct text execution);
 struct text doc_string (struct arena *a, const char *s); /* JSON text of a string */
 #define DOC_EXECUTION                                                                                        \
     "{\"test_split\":0,\"parameters\":{},\"model_desc\":{},\"model_labels\":{},\"artifacts\":[]}"

@@ -152,14 +152,6 @@ int workers_status_report (struct call *c, const struct workers_status_report_in
 }
 
 /* -- lists ------------------------------------------------------------------------------------------------------- */
-static void put_member (struct str *s, const char *key, const char *v)
-{
-    if (!v)
-        return;
-    json_put_key (s, key);
-    json_put_string (s, v);
-}
-
 static void put_time (struct str *s, const char *key, int64_t us)
 {
     if (!us)
@@ -187,8 +179,8 @@ static void put_named (struct str *s, const char *key, const char *id, const cha
         return;
     json_put_key (s, key);
     str_putc (s, '{');
-    put_member (s, "id", id);
-    put_member (s, "name", name);
+    json_put_some (s, "id", id);
+    json_put_some (s, "name", name);
     str_putc (s, '}');
 }
 
@@ -207,8 +199,8 @@ static int put_task (struct call *c, struct str *s, const struct worker *w, stru
     running = f.started ? (f.completed > f.started ? f.completed : c->now) - f.started : 0;
     json_put_key (s, "task");
     str_putc (s, '{');
-    put_member (s, "id", f.id);
-    put_member (s, "name", f.name);
+    json_put_some (s, "id", f.id);
+    json_put_some (s, "name", f.name);
     str_addf (s, ",\"running_time\":%lld,\"last_iteration\":%lld}", (long long)running,
               (long long)f.last_iteration);
     put_named (s, "project", f.project, f.project ? project_name (c, f.project) : NULL);
@@ -229,9 +221,9 @@ static int put_queue (struct call *c, struct str *s, const char *id, bool as_mem
     else
         json_put_comma (s);
     str_putc (s, '{');
-    put_member (s, "id", q.id);
-    put_member (s, "name", q.name);
-    put_member (s, "display_name", q.display_name);
+    json_put_some (s, "id", q.id);
+    json_put_some (s, "name", q.name);
+    json_put_some (s, "display_name", q.display_name);
     put_named (s, "next_task", head.task, head.task ? task_name (c, head.task) : NULL);
     str_addf (s, ",\"num_tasks\":%lld}", (long long)head.length);
     return 0;
@@ -241,11 +233,11 @@ static int put_worker (struct call *c, struct str *s, const struct worker *w, st
 {
     json_put_comma (s);
     str_putc (s, '{');
-    put_member (s, "id", w->id);
-    put_member (s, "key", w->key);
+    json_put_some (s, "id", w->id);
+    json_put_some (s, "key", w->key);
     put_named (s, "user", w->user, w->user_name);
     put_named (s, "company", c->who.company, c->who.company_name);
-    put_member (s, "ip", w->ip);
+    json_put_some (s, "ip", w->ip);
     if (put_task (c, s, w, err) < 0)
         return -1;
     if (w->queue && worker_lists (&w->queues, w->queue) && put_queue (c, s, w->queue, true, err) < 0)
@@ -362,7 +354,7 @@ int workers_get_runtime_properties (struct call *c, const struct workers_get_run
     while ((more = db_next (&r, err)) > 0) {
         json_put_comma (&s);
         str_putc (&s, '{');
-        put_member (&s, "key", row_str (&r, 0, c->arena));
+        json_put_some (&s, "key", row_str (&r, 0, c->arena));
         json_put_key (&s, "value");
         str_add_text (&s, row_text (&r, 1));
         if (!row_null (&r, 2))

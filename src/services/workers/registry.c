@@ -8,14 +8,6 @@
 #include <fnmatch.h>
 
 /* -- as JSON ----------------------------------------------------------------------------------------------------- */
-static void put_str (struct str *s, const char *key, const char *v)
-{
-    if (!v)
-        return;
-    json_put_key (s, key);
-    json_put_string (s, v);
-}
-
 static void put_int (struct str *s, const char *key, int64_t v)
 {
     json_put_key (s, key);
@@ -84,12 +76,12 @@ void worker_put (struct call *c, const struct worker *w)
     struct str s = { .arena = c->arena };
 
     str_putc (&s, '{');
-    put_str (&s, "id", w->id);
-    put_str (&s, "user", w->user);
-    put_str (&s, "user_name", w->user_name);
-    put_str (&s, "ip", w->ip);
-    put_str (&s, "task", w->task);
-    put_str (&s, "queue", w->queue);
+    json_put_some (&s, "id", w->id);
+    json_put_some (&s, "user", w->user);
+    json_put_some (&s, "user_name", w->user_name);
+    json_put_some (&s, "ip", w->ip);
+    json_put_some (&s, "task", w->task);
+    json_put_some (&s, "queue", w->queue);
     put_list (&s, "queues", &w->queues);
     put_list (&s, "tags", &w->tags);
     put_list (&s, "system_tags", &w->system_tags);
