@@ -5,8 +5,11 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cli/secrets.h"
 #include "io/spawn.h"
+#include "run/patch.h"
+#include "run/url.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -24,32 +27,54 @@ struct packer {
     const char *script;     /* as typed; NULL for a module */
     const char *cwd, *top;  /* top: of the repository, NULL = none */
     const char *const *env; /* for git */
+    const char *attributes; /* a file of gitattributes for git, NULL = the user's */
 };
 
-/* Run git with up to `n` words; what it printed, without the last newline, or NULL when it failed (words in err). */
-static char *git (struct packer *p, struct error *err, size_t max, const char *const *words)
+/* Run git; what it printed is added to `out`. */
+static int git_into (struct packer *p, struct error *err, size_t max, struct str *out,
+                     const char *const *words)
 {
-    struct str out = { .arena = p->arena };
     cleanup_str struct str said = { 0 };
     const char *argv[64] = { "git", "-c", "core.quotepath=false", "-c", "core.fsmonitor=false" };
     struct spawn s = { .argv = argv, .env = p->env, .cwd = p->top ? p->top : p->cwd };
     struct spawn_end end;
     size_t n = 5;
 
-    for (; *words && n < 63; words++)
-        argv[n++] = *words;
-    if (spawn_run (&s, (struct text){ 0 }, &out, &said, max, 0, &end, err) < 0)
-        return NULL;
-    if (end.signaled || end.code) {
-        error_set (err, EPROTO, "git %s: %s", argv[5], said.n ? said.p : "failed");
-        return NULL;
+    if (p->attributes) {
+        argv[n++] = "-c";
+        argv[n++] = arena_printf (p->arena, "core.attributesFile=%s", p->attributes);
     }
-    str_add (&out, "", 0);
-    if (out.n && out.p[out.n - 1] == '\n' && max < DIFF_READ_MAX)
+    for (size_t i = 0; words[i] && n < 63; i++)
+        argv[n++] = words[i];
+    if (spawn_run (&s, (struct text){ 0 }, out, &said, max, 0, &end, err) < 0)
+        return -1;
+    if (end.signaled || end.code)
+        return error_set (err, EPROTO, "git %s: %s", words[0], said.n ? said.p : "failed");
+    str_add (out, "", 0);
+    return 0;
+}
+
+/* What git printed, without the last newline, or NULL when it failed (words in err). */
+static char *git_text (struct packer *p, struct error *err, size_t max, const char *const *words)
+{
+    struct str out = { .arena = p->arena };
+
+    if (git_into (p, err, max, &out, words) < 0)
+        return NULL;
+    if (out.n && out.p[out.n - 1] == '\n')
         out.p[--out.n] = 0;
     return out.p;
 }
-#define GIT(p, err, ...) git ((p), (err), 1 << 16, (const char *const[]){ __VA_ARGS__, NULL })
+#define GIT(p, err, ...) git_text ((p), (err), 1 << 16, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* What JSON can carry: UTF-8 without zero bytes. */
+static bool is_text (struct text t)
+{
+    for (size_t i = 0, n; i < t.n; i += n)
+        if (!t.p[i] || !(n = utf8_take (t.p + i, t.n - i, NULL)))
+            return false;
+    return true;
+}
 
 /* -- the command ---------------------------------------------------------------------------------------------------- */
 
@@ -154,6 +179,21 @@ static char *choose_base (struct packer *p, const char *remote, struct error *er
     return base;
 }
 
+/* The remote as another machine can use it: without the login that a URL may carry, which is nobody else's, and a path in
+ * full. */
+static int name_remote (struct packer *p, const char *remote, struct error *err)
+{
+    struct git_url url;
+    const char *text = GIT (p, err, "remote", "get-url", remote);
+
+    if (!text || git_url_parse (p->arena, text, &url, err) < 0)
+        return text ? error_wrap (err, "remote %s", remote) : -1;
+    if (!*url.scheme)
+        url.path = path_clean (p->arena, path_join (p->arena, p->top, url.path));
+    p->out->repository = git_url_text (p->arena, &url, false);
+    return 0;
+}
+
 static int find_repository (struct packer *p, struct error *err)
 {
     const char *remote;
@@ -168,8 +208,7 @@ static int find_repository (struct packer *p, struct error *err)
             err, ENOENT,
             "the repository %s has no remote; an agent needs one to clone from: git remote add origin URL",
             top);
-    if (!(p->out->repository = GIT (p, err, "remote", "get-url", remote)) ||
-        !(p->out->commit = choose_base (p, remote, err)))
+    if (name_remote (p, remote, err) < 0 || !(p->out->commit = choose_base (p, remote, err)))
         return -1;
     p->out->branch = branch;
     if (realpath (top, real) && path_inside (p->cwd, real) && strlen (p->cwd) > strlen (real))
@@ -216,27 +255,6 @@ static int add_included (struct packer *p, const char *index, struct error *err)
     return 0;
 }
 
-static int make_diff (struct packer *p, struct error *err)
-{
-    char *index = arena_printf (p->arena, "%s/stoker-index-%d",
-                                getenv ("TMPDIR") ? getenv ("TMPDIR") : "/tmp", (int)getpid ()),
-         *diff = NULL;
-    struct error lost;
-
-    if (!p->wish->include.n || add_included (p, index, err) == 0)
-        diff = git (p, err, DIFF_READ_MAX,
-                    (const char *const[]){ "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv",
-                                           "--full-index", "--src-prefix=a/", "--dst-prefix=b/",
-                                           p->out->commit, "--", NULL });
-    p->env = NULL;
-    if (p->wish->include.n && file_remove (index, &lost) < 0)
-        return *err = lost, -1;
-    if (!diff)
-        return -1;
-    p->out->diff = text_of (diff);
-    return 0;
-}
-
 static bool allowed (const struct pack_wish *w, const char *what)
 {
     for (size_t i = 0; i < w->allow.n; i++)
@@ -248,16 +266,12 @@ static bool allowed (const struct pack_wish *w, const char *what)
 /* "+++ b/path" of the patch names each file that travels. */
 static int check_diff (struct packer *p, struct error *err)
 {
-    const char *line = p->out->diff.p, *end;
+    const char *line = p->out->diff.p, *stop = line + p->out->diff.n, *end;
     char *file = NULL;
 
-    if (p->out->diff.n > DIFF_MAX && !allowed (p->wish, "size"))
-        return error_set (
-            err, EFBIG,
-            "the diff against %.12s has %zu kB; over 1 MB is refused: commit and push, or --allow size",
-            p->out->commit, p->out->diff.n / 1024);
-    for (; *line; line = *end ? end + 1 : end) {
-        end = strchrnul (line, '\n');
+    for (; line < stop; line = end < stop ? end + 1 : end) {
+        end = memchr (line, '\n', (size_t)(stop - line));
+        end = end ? end : stop;
         if (!strncmp (line, "diff --git a/", 13)) {
             const char *b = memmem (line, (size_t)(end - line), " b/", 3);
             file = arena_strndup (p->arena, b ? b + 3 : line + 13, (size_t)(end - (b ? b + 3 : line + 13)));
@@ -277,6 +291,135 @@ static int check_diff (struct packer *p, struct error *err)
     return 0;
 }
 
+/* -- bytes that are no text ------------------------------------------------------------------------------------------------ */
+
+/* A line of gitattributes: the file is binary, so that its change is written in letters. */
+static void add_attribute (struct str *s, const char *name)
+{
+    if (!name)
+        return;
+    str_puts (s, "\"/");
+    for (; *name; name++) {
+        if (strchr ("*?[", *name))
+            str_puts (s, "\\\\"); /* of the pattern, within quotes */
+        else if (*name == '\\')
+            str_puts (s, "\\\\\\");
+        if (*name == '"')
+            str_putc (s, '\\');
+        str_putc (s, *name);
+    }
+    str_puts (s, "\" -diff\n");
+}
+
+static const char *of_header (const char *path)
+{
+    return path && path[0] && path[1] == '/' ? path + 2 : NULL;
+}
+
+static int find_bytes (struct packer *p, struct text diff, struct str *attributes, struct error *err)
+{
+    struct patch patch;
+
+    if (patch_read (p->arena, diff, &patch, err) < 0)
+        return -1;
+    for (size_t i = 0; i < patch.n; i++) {
+        const struct patch_part *part = &patch.parts[i];
+
+        if (!is_text (part->header))
+            return error_set (err, EILSEQ,
+                              "the name of a changed file is not UTF-8: rename it, or commit and push");
+        if (is_text (part->body))
+            continue;
+        add_attribute (attributes, of_header (part->old_path));
+        add_attribute (attributes, of_header (part->new_path));
+    }
+    return 0;
+}
+
+/* The changes, whatever the user's settings make of `git diff`. */
+static int git_diff (struct packer *p, struct text *ret, struct error *err)
+{
+    struct str diff = { .arena = p->arena };
+    const char *words[] = { "diff",
+                            "--binary",
+                            "--no-color",
+                            "--no-ext-diff",
+                            "--no-textconv",
+                            "--no-relative",
+                            "--full-index",
+                            "--submodule=diff",
+                            "--ignore-submodules=none",
+                            "--src-prefix=a/",
+                            "--dst-prefix=b/",
+                            p->out->commit,
+                            "--",
+                            NULL };
+
+    if (git_into (p, err, DIFF_READ_MAX, &diff, words) < 0)
+        return -1;
+    *ret = str_text (&diff);
+    return 0;
+}
+
+static int check_size (struct packer *p, struct error *err)
+{
+    if (p->out->diff.n <= DIFF_MAX || allowed (p->wish, "size"))
+        return 0;
+    return error_set (
+        err, EFBIG,
+        "the diff against %.12s has %zu kB; over 1 MB is refused: commit and push, or --allow size",
+        p->out->commit, p->out->diff.n / 1024);
+}
+
+/* Files whose changes JSON cannot carry (Latin-1 text and the like) travel as binary ones. They were looked through
+ * before that. */
+static int write_in_letters (struct packer *p, const char *temporary, struct error *err)
+{
+    struct str attributes = { .arena = p->arena };
+    struct error lost;
+    int r;
+
+    if (is_text (p->out->diff))
+        return 0;
+    str_puts (&attributes, "");
+    if (find_bytes (p, p->out->diff, &attributes, err) < 0 ||
+        file_write (temporary, str_text (&attributes), 0600, err) < 0)
+        return -1;
+    p->attributes = temporary;
+    r = git_diff (p, &p->out->diff, err);
+    p->attributes = NULL;
+    if (file_remove (temporary, &lost) < 0)
+        return *err = lost, -1;
+    if (r == 0 && !is_text (p->out->diff))
+        return error_set (
+            err, EILSEQ,
+            "the changes hold bytes that are no UTF-8, in a file that .gitattributes says is text: commit "
+            "and push it");
+    return r < 0 ? -1 : check_size (p, err);
+}
+
+static int make_diff (struct packer *p, struct error *err)
+{
+    const char *folder = getenv ("TMPDIR") ? getenv ("TMPDIR") : "/tmp";
+    char *index = arena_printf (p->arena, "%s/stoker-index-%d", folder, (int)getpid ()),
+         *attributes = arena_printf (p->arena, "%s/stoker-attributes-%d", folder, (int)getpid ());
+    struct error lost;
+    int r = p->wish->include.n ? add_included (p, index, err) : 0;
+
+    if (r == 0)
+        r = git_diff (p, &p->out->diff, err);
+    if (r == 0)
+        r = check_size (p, err);
+    if (r == 0)
+        r = check_diff (p, err);
+    if (r == 0)
+        r = write_in_letters (p, attributes, err);
+    p->env = NULL;
+    if (p->wish->include.n && file_remove (index, &lost) < 0)
+        return *err = lost, -1;
+    return r;
+}
+
 /* -- all together ----------------------------------------------------------------------------------------------------------- */
 
 static int literal_script (struct packer *p, struct error *err)
@@ -289,6 +432,8 @@ static int literal_script (struct packer *p, struct error *err)
             p->cwd);
     if (file_read (path_join (p->arena, p->cwd, p->script), SCRIPT_MAX, &s, err) < 0)
         return error_wrap (err, "outside a git repository the script itself travels with the task");
+    if (!is_text (str_text (&s)))
+        return error_set (err, EILSEQ, "%s: not UTF-8, which a script that travels alone must be", p->script);
     p->out->diff = str_text (&s);
     p->out->working_dir = ".";
     p->out->project = path_base (p->cwd);
@@ -309,6 +454,8 @@ static int read_requirements (struct packer *p, struct error *err)
             continue;
         if (file_read (tries[i], 1 << 20, &s, err) < 0)
             return -1;
+        if (!is_text (str_text (&s)))
+            return error_set (err, EILSEQ, "%s: not UTF-8", tries[i]);
         p->out->requirements = str_text (&s);
         return 0;
     }
@@ -326,7 +473,7 @@ int pack_folder (struct arena *a, const struct pack_wish *wish, struct pack *ret
     p.cwd = cwd;
     if (read_command (&p, err) < 0 || find_repository (&p, err) < 0)
         return -1;
-    if (p.top ? make_diff (&p, err) < 0 || check_diff (&p, err) < 0 : literal_script (&p, err) < 0)
+    if (p.top ? make_diff (&p, err) < 0 : literal_script (&p, err) < 0)
         return -1;
     if (!p.top && wish->include.n)
         return error_set (err, EINVAL,

@@ -128,6 +128,22 @@ static void force_script (struct run *r, struct script_wish *w)
     w->entry_point = colon ? colon + 1 : forced;
 }
 
+/* An SDK records a module with two spaces and then the words of its first call, as they were without their quotes, and
+ * what argparse made of them as parameters (section Args). The parameters are what a clone changes: they alone count, as
+ * they do for a script, whose words are not recorded. */
+static const char *without_recorded_words (struct run *r, const char *entry)
+{
+    const char *module = entry && !strncmp (entry, "-m ", 3) ? entry + 3 : "";
+    size_t n = strcspn (module, " ");
+    if (!n || strncmp (module + n, "  ", 2) ||
+        !json_count (json_get (json_get (r->doc, "hyperparams"), "Args")))
+        return entry;
+    run_notice (r, "INFO",
+                "script.entry_point: the parameters of section Args replace the recorded words of '%s'",
+                entry);
+    return arena_strndup (r->arena, entry, (size_t)(module + n - entry));
+}
+
 int station_patch (struct run *r, struct error *err)
 {
     struct text diff = diff_of (r);
@@ -137,7 +153,7 @@ int station_patch (struct run *r, struct error *err)
     if (patch && !forced && patch_apply (r->arena, r->git, r->code, diff, &r->say, err) < 0)
         return -1;
     struct script_wish w = { .binary = run_field (r, "binary"),
-                             .entry_point = run_field (r, "entry_point"),
+                             .entry_point = without_recorded_words (r, run_field (r, "entry_point")),
                              .working_dir = run_field (r, "working_dir"),
                              .folder = r->code };
     if (diff.n && !patch && !forced)

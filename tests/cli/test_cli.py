@@ -202,6 +202,11 @@ def test_run_without_a_remote_or_a_script(tmp_path):
     done = subprocess.run([STOKER, "run", "--dry-run", "--", "python", "one.py"], cwd=tmp_path, capture_output=True,
                           text=True, env=env)
     assert done.returncode == 0 and json.loads(done.stdout)["script"]["diff"] == "print('alone')\n"
+    for name in ("requirements.txt", "one.py"):
+        (tmp_path / name).write_bytes(b"# gr\xfcn\n")
+        done = subprocess.run([STOKER, "run", "--dry-run", "--", "python", "one.py"], cwd=tmp_path, capture_output=True,
+                              text=True, env=env)
+        assert done.returncode == 1 and f"{name}: not UTF-8" in done.stderr
     subprocess.check_call(["git", "init", "-q"], cwd=tmp_path)
     done = subprocess.run([STOKER, "run", "--dry-run", "--", "python", "one.py"], cwd=tmp_path, capture_output=True,
                           text=True, env=env)

@@ -284,6 +284,14 @@ def test_module_and_working_dir(machine, origin):
     t = in_repository(machine, origin, entry_point="-m pkg.job --name 'a b' $CLEARML_TASK_ID", working_dir="src")
     assert machine.run(t) == 0
     assert machine.log(t)[-1] == f"module ['--name', 'a b', '{t}']"
+    # as an SDK records a module's words: they count only where nothing became a parameter
+    t = in_repository(machine, origin, entry_point="-m pkg.job  --name a b", working_dir="src")
+    assert machine.run(t) == 0
+    assert machine.log(t)[-1] == "module ['--name', 'a', 'b']"
+    machine.server.call("tasks.reset", task=t, force=True)
+    machine.server.call("tasks.edit_hyper_params", task=t, hyperparams=[{"section": "Args", "name": "name", "value": "a b"}])
+    assert machine.run(t) == 0
+    assert machine.log(t)[-1] == "module []"
 
 
 def test_shell_script(machine):

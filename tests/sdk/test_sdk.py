@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from conftest import STOKER
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -187,3 +189,39 @@ def test_trains_of_2021(shared_server, tmp_path):
     assert curves["loss"]["train"]["y"] == [1.0 / (i + 1) for i in range(20)]
     old_shape = shared_server.call("tasks.get_by_id", _version="2.8", task=task_id)["task"]
     assert old_shape["status"] == "completed"
+
+
+def test_module_and_changes_run_again(shared_server, tmp_path):
+    """A module with an argument, staged and unstaged edits of one file, two new staged files: our agent's run of a clone has
+    all of it, and the clone's argument wins over the recorded words."""
+    work = tmp_path / "work"
+    (work / "part1" / "part2").mkdir(parents=True)
+    (work / "both.txt").write_text("".join(f"{i}\n" for i in range(40)))
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    subprocess.check_call([*git, "init", "-q", "--bare", "-b", "main", tmp_path / "remote.git"])
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "one"],
+                  ["remote", "add", "origin", str(tmp_path / "remote.git")], ["push", "-q", "-u", "origin", "main"]):
+        subprocess.check_call([*git, *words], cwd=work)
+    (work / "part1/part2/part3.py").write_text(
+        "import argparse, hashlib\nfrom clearml import Task\nfrom part1.part2 import second\n"
+        "t = Task.init(project_name='SDK/all', task_name='module', auto_connect_frameworks=False, auto_resource_monitoring=False)\n"
+        "p = argparse.ArgumentParser(); p.add_argument('word'); a = p.parse_args()\n"
+        "while not t.data.script.diff: t.reload()  # found out in the background\n"
+        "print('TASK', t.id, 'GOT', a.word, second.x, *(hashlib.md5(open(f, 'rb').read()).hexdigest() for f in\n"
+        "      ('both.txt', 'part1/part2/part3.py', 'part1/part2/second.py')), flush=True)\n")
+    (work / "part1/part2/second.py").write_text("x = 'second'\n")
+    (work / "both.txt").write_text((work / "both.txt").read_text().replace("5\n", "five\n", 1))
+    subprocess.check_call([*git, "add", "-A"], cwd=work)
+    (work / "both.txt").write_text((work / "both.txt").read_text().replace("35\n", "later\n", 1))
+    here = re.search(r"TASK (\w{32}) GOT arg A (second .*)", run_script(shared_server, "-m", "part1.part2.part3", "arg A", cwd=work))
+    first = shared_server.call("tasks.get_by_id", task=here[1])["task"]
+    assert first["script"]["entry_point"].split()[:2] == ["-m", "part1.part2.part3"]
+    assert first["hyperparams"]["Args"]["word"]["value"] == "arg A"
+    clone = shared_server.call("tasks.clone", task=here[1])["id"]
+    shared_server.call("tasks.edit_hyper_params", task=clone, hyperparams=[{"section": "Args", "name": "word", "value": "arg B"}])
+    env = shared_server.env(CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1", STOKER_STATE=str(tmp_path / "state"),
+                            STOKER_CACHE=str(tmp_path / "cache"), PATH=f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}")
+    done = subprocess.run([STOKER, "execute", "--id", clone], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"TASK {clone} GOT arg B {here[2]}" in done.stdout
