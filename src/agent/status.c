@@ -27,17 +27,6 @@ enum {
 
 /* -- calls about workers ---------------------------------------------------------------------------------------- */
 
-static void put_list (struct str *s, const char *key, const char *const *v, size_t n)
-{
-    json_put_key (s, key);
-    str_putc (s, '[');
-    for (size_t i = 0; i < n; i++) {
-        json_put_comma (s);
-        json_put_string (s, v[i]);
-    }
-    str_putc (s, ']');
-}
-
 static void put_worker (struct agent *g, const struct slot *slot, struct arena *a, struct str *s)
 {
     const struct queues *queues = queues_get (g);
@@ -49,11 +38,11 @@ static void put_worker (struct agent *g, const struct slot *slot, struct arena *
     str_putc (s, '{');
     json_put_key (s, "worker");
     json_put_string (s, slot->worker);
-    put_list (s, "queues", ids, queues->n);
+    json_put_strings (s, "queues", ids, queues->n);
     if (g->o->tags.n)
-        put_list (s, "tags", g->o->tags.v, g->o->tags.n);
+        json_put_strings (s, "tags", g->o->tags.v, g->o->tags.n);
     else if (tags->n)
-        put_list (s, "tags", tags->v, tags->n);
+        json_put_strings (s, "tags", tags->v, tags->n);
 }
 
 /* After so many seconds without a report the server takes the worker for gone. */

@@ -310,6 +310,17 @@ void json_put_member (struct str *s, struct text raw_key, struct text value)
     str_add_text (s, value);
 }
 
+void json_put_strings (struct str *s, const char *key, const char *const *v, size_t n)
+{
+    json_put_key (s, key);
+    str_putc (s, '[');
+    for (size_t i = 0; i < n; i++) {
+        json_put_comma (s);
+        json_put_string (s, v[i]);
+    }
+    str_putc (s, ']');
+}
+
 void json_put_some (struct str *s, const char *key, const char *v)
 {
     if (!v)

@@ -80,5 +80,7 @@ void json_put_comma (struct str *s);
 void json_put_raw_key (struct str *s,
                        struct text raw_key); /* the same for a key as a document has it (json_iter) */
 void json_put_member (struct str *s, struct text raw_key, struct text value);
+void json_put_strings (struct str *s, const char *key, const char *const *v,
+                       size_t n); /* a member, a list of strings */
 void json_put_some (struct str *s, const char *key,
                     const char *v); /* a member that is a string; NULL writes nothing */

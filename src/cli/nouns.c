@@ -113,19 +113,9 @@ static int queue_create (int argc, char **argv)
     str_putc (&body, '{');
     json_put_key (&body, "name");
     json_put_string (&body, o.name);
-    if (o.display_name) {
-        json_put_key (&body, "display_name");
-        json_put_string (&body, o.display_name);
-    }
-    if (o.tags.n) {
-        json_put_key (&body, "tags");
-        str_putc (&body, '[');
-        for (size_t i = 0; i < o.tags.n; i++) {
-            json_put_comma (&body);
-            json_put_string (&body, o.tags.v[i]);
-        }
-        str_putc (&body, ']');
-    }
+    json_put_some (&body, "display_name", o.display_name);
+    if (o.tags.n)
+        json_put_strings (&body, "tags", o.tags.v, o.tags.n);
     str_putc (&body, '}');
     if (remote_call (&r, "queues.create", body.p, &data, &err) < 0)
         return out_failed (command.name, &err);

@@ -96,24 +96,16 @@ static int project_id (struct remote *r, const char *name, char **ret, struct er
     return *ret ? 0 : error_set (err, EPROTO, "the server told no id of the project");
 }
 
-static void put (struct str *s, const char *key, const char *value)
-{
-    if (!value)
-        return;
-    json_put_key (s, key);
-    json_put_string (s, value);
-}
-
 static void put_script (struct str *s, const struct pack *p)
 {
     json_put_key (s, "script");
     str_putc (s, '{');
-    put (s, "repository", p->repository ? p->repository : "");
-    put (s, "branch", p->branch);
-    put (s, "version_num", p->commit);
-    put (s, "entry_point", p->entry_point);
-    put (s, "working_dir", p->working_dir);
-    put (s, "binary", p->binary);
+    json_put_some (s, "repository", p->repository ? p->repository : "");
+    json_put_some (s, "branch", p->branch);
+    json_put_some (s, "version_num", p->commit);
+    json_put_some (s, "entry_point", p->entry_point);
+    json_put_some (s, "working_dir", p->working_dir);
+    json_put_some (s, "binary", p->binary);
     json_put_key (s, "diff");
     str_add_json (s, p->diff.p, p->diff.n);
     if (p->requirements.p) {
@@ -130,25 +122,18 @@ static char *task_body (struct arena *a, const struct opts *o, const struct pack
     struct str s = { .arena = a };
 
     str_putc (&s, '{');
-    put (&s, "name", o->name ? o->name : p->name);
-    put (&s, "type", o->type ? o->type : "training");
-    put (&s, "project", project);
+    json_put_some (&s, "name", o->name ? o->name : p->name);
+    json_put_some (&s, "type", o->type ? o->type : "training");
+    json_put_some (&s, "project", project);
     put_script (&s, p);
     if (o->image) {
         json_put_key (&s, "container");
         str_putc (&s, '{');
-        put (&s, "image", o->image);
+        json_put_some (&s, "image", o->image);
         str_putc (&s, '}');
     }
-    if (o->tags.n) {
-        json_put_key (&s, "tags");
-        str_putc (&s, '[');
-        for (size_t i = 0; i < o->tags.n; i++) {
-            json_put_comma (&s);
-            json_put_string (&s, o->tags.v[i]);
-        }
-        str_putc (&s, ']');
-    }
+    if (o->tags.n)
+        json_put_strings (&s, "tags", o->tags.v, o->tags.n);
     str_putc (&s, '}');
     return s.p;
 }

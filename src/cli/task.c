@@ -67,10 +67,7 @@ static int ls_body (struct remote *r, const struct ls_opts *o, struct str *s, st
             return -1;
         str_addf (s, ",\"project\":[\"%s\"]", project);
     }
-    if (o->name) {
-        json_put_key (s, "name");
-        json_put_string (s, o->name);
-    }
+    json_put_some (s, "name", o->name);
     if (o->status)
         str_addf (s, ",\"status\":[\"%s\"]", o->status);
     if (o->tags.n) {
@@ -364,10 +361,7 @@ static int simple_body (struct remote *r, const struct simple *s, const struct o
         str_addf (body, "{\"task\":\"%s\"", id);
     if (o->force)
         str_puts (body, ",\"force\":true");
-    if (o->message) {
-        json_put_key (body, "status_message");
-        json_put_string (body, o->message);
-    }
+    json_put_some (body, "status_message", o->message);
     if (o->queue) {
         if (remote_find_queue (r, o->queue, &queue, err) < 0)
             return -1;

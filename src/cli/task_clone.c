@@ -193,27 +193,11 @@ static int make_clone (struct remote *r, const char *source, const struct clone_
     struct text data;
 
     str_addf (&body, "{\"task\":\"%s\"", source);
-    if (o->name) {
-        json_put_key (&body, "new_task_name");
-        json_put_string (&body, o->name);
-    }
-    if (o->comment) {
-        json_put_key (&body, "new_task_comment");
-        json_put_string (&body, o->comment);
-    }
-    if (o->project) {
-        json_put_key (&body, "new_project_name");
-        json_put_string (&body, o->project);
-    }
-    if (o->tags.n) {
-        json_put_key (&body, "new_task_tags");
-        str_putc (&body, '[');
-        for (size_t i = 0; i < o->tags.n; i++) {
-            json_put_comma (&body);
-            json_put_string (&body, o->tags.v[i]);
-        }
-        str_putc (&body, ']');
-    }
+    json_put_some (&body, "new_task_name", o->name);
+    json_put_some (&body, "new_task_comment", o->comment);
+    json_put_some (&body, "new_project_name", o->project);
+    if (o->tags.n)
+        json_put_strings (&body, "new_task_tags", o->tags.v, o->tags.n);
     str_putc (&body, '}');
     if (remote_call (r, "tasks.clone", body.p, &data, err) < 0)
         return -1;

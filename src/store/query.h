@@ -45,6 +45,11 @@ enum query_ops {
         1024 /* `column` reads alias d: the heavy companion is joined only when such a member is wanted */
 };
 
+/* The rest of a row whose column holds a sorted JSON list, never NULL. */
+#define QUERY_JSON_LIST(column_)                                                                             \
+    .expr = "nullif(e." column_ ", '[]')", .each = "SELECT value AS v FROM json_each(e." column_ ")",        \
+    .column = "e." column_, .show = QUERY_JSON, .ops = QUERY_LIST | QUERY_ORDER
+
 /* Some values of a list have a column of their own: "archived" is e.archived = 1. */
 struct query_flag {
     const char *value, *condition;

@@ -27,19 +27,8 @@
           .expr = "e.created",                                                                               \
           .show = QUERY_TIME,                                                                                \
           .ops = QUERY_RANGE | QUERY_ORDER | QUERY_FILLED },                                                 \
-        { .name = "tags",                                                                                    \
-          .expr = "nullif(e.tags, '[]')",                                                                    \
-          .each = "SELECT value AS v FROM json_each(e.tags)",                                                \
-          .column = "e.tags",                                                                                \
-          .show = QUERY_JSON,                                                                                \
-          .ops = QUERY_LIST | QUERY_ORDER },                                                                 \
-        { .name = "system_tags",                                                                             \
-          .expr = "nullif(e.system_tags, '[]')",                                                             \
-          .each = "SELECT value AS v FROM json_each(e.system_tags)",                                         \
-          .flags = tag_flags,                                                                                \
-          .column = "e.system_tags",                                                                         \
-          .show = QUERY_JSON,                                                                                \
-          .ops = QUERY_LIST | QUERY_ORDER },                                                                 \
+        { .name = "tags", QUERY_JSON_LIST ("tags") },                                                        \
+        { .name = "system_tags", QUERY_JSON_LIST ("system_tags"), .flags = tag_flags },                      \
         { .name = "default_output_destination",                                                              \
           .expr = "e.default_output_destination",                                                            \
           .show = QUERY_TEXT },                                                                              \

@@ -10,15 +10,8 @@ struct text project_scope (struct call *c, const char *const *projects, size_t n
 {
     struct str s = { .arena = c->arena };
     str_putc (&s, '{');
-    if (n) {
-        json_put_key (&s, "project");
-        str_putc (&s, '[');
-        for (size_t i = 0; i < n; i++) {
-            json_put_comma (&s);
-            json_put_string (&s, projects[i]);
-        }
-        str_putc (&s, ']');
-    }
+    if (n)
+        json_put_strings (&s, "project", projects, n);
     if (below) {
         json_put_key (&s, "include_subprojects");
         str_puts (&s, "true");

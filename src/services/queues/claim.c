@@ -28,14 +28,6 @@ static int check (const struct x_queues_claim_in *in, struct error *err)
     return 0;
 }
 
-static void put (struct str *s, const char *key, const char *v)
-{
-    if (!v)
-        return;
-    json_put_key (s, key);
-    json_put_string (s, v);
-}
-
 static int answer (struct call *c, const char *task, const char *queue, struct x_queues_claim_out *out,
                    struct error *err)
 {
@@ -45,11 +37,11 @@ static int answer (struct call *c, const char *task, const char *queue, struct x
     if (task_facts (c, task, false, &f, err) < 0)
         return -1;
     str_putc (&s, '{');
-    put (&s, "name", f.name);
-    put (&s, "type", f.type);
-    put (&s, "project", f.project);
-    put (&s, "user", f.user);
-    put (&s, "company", f.company);
+    json_put_some (&s, "name", f.name);
+    json_put_some (&s, "type", f.type);
+    json_put_some (&s, "project", f.project);
+    json_put_some (&s, "user", f.user);
+    json_put_some (&s, "company", f.company);
     str_putc (&s, '}');
     out->task = f.id;
     out->queue = queue ? queue : f.queue;

@@ -103,18 +103,8 @@ static int write_company (const struct query_source *src, struct rows *r, int co
           .ops = QUERY_ORDER | QUERY_FILLED,                                                                 \
           .write = company_writer },                                                                         \
         { .name = "created", .expr = "e.created", .show = QUERY_TIME, .ops = QUERY_ORDER | QUERY_FILLED },   \
-        { .name = "tags",                                                                                    \
-          .expr = "nullif(e.tags, '[]')",                                                                    \
-          .each = "SELECT value AS v FROM json_each(e.tags)",                                                \
-          .column = "e.tags",                                                                                \
-          .show = QUERY_JSON,                                                                                \
-          .ops = QUERY_LIST | QUERY_ORDER },                                                                 \
-        { .name = "system_tags",                                                                             \
-          .expr = "nullif(e.system_tags, '[]')",                                                             \
-          .each = "SELECT value AS v FROM json_each(e.system_tags)",                                         \
-          .column = "e.system_tags",                                                                         \
-          .show = QUERY_JSON,                                                                                \
-          .ops = QUERY_LIST | QUERY_ORDER },                                                                 \
+        { .name = "tags", QUERY_JSON_LIST ("tags") },                                                        \
+        { .name = "system_tags", QUERY_JSON_LIST ("system_tags") },                                          \
         { .name = "entries", .column = "e.seq", .show = QUERY_JSON, .write = entries_writer },               \
         { .name = "last_update",                                                                             \
           .expr = "e.last_update",                                                                           \

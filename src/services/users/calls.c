@@ -121,40 +121,32 @@ static int user_get (struct call *c, const char *id, struct user *ret, struct er
     return 0;
 }
 
-static void put (struct str *s, const char *key, const char *value)
-{
-    if (!value)
-        return;
-    json_put_key (s, key);
-    json_put_string (s, value);
-}
-
 static struct text user_json (struct call *c, const struct user *u, bool self)
 {
     struct str s = { .arena = c->arena };
 
     str_putc (&s, '{');
-    put (&s, "id", u->id);
+    json_put_some (&s, "id", u->id);
     json_put_key (&s, "company");
     if (self) {
         str_putc (&s, '{');
-        put (&s, "id", c->who.company);
-        put (&s, "name", u->company_name);
+        json_put_some (&s, "id", c->who.company);
+        json_put_some (&s, "name", u->company_name);
         str_putc (&s, '}');
     } else {
         json_put_string (&s, c->who.company);
     }
-    put (&s, "name", u->name);
-    put (&s, "family_name", u->family_name);
-    put (&s, "given_name", u->given_name);
-    put (&s, "avatar", u->avatar);
-    put (&s, "created_in_version", u->created_in_version);
+    json_put_some (&s, "name", u->name);
+    json_put_some (&s, "family_name", u->family_name);
+    json_put_some (&s, "given_name", u->given_name);
+    json_put_some (&s, "avatar", u->avatar);
+    json_put_some (&s, "created_in_version", u->created_in_version);
     json_put_key (&s, "created");
     str_putc (&s, '"');
     clock_format (&s, u->created);
     str_putc (&s, '"');
     if (self)
-        put (&s, "role", c->who.role);
+        json_put_some (&s, "role", c->who.role);
     str_putc (&s, '}');
     return str_text (&s);
 }
@@ -203,10 +195,10 @@ int users_update (struct call *c, const struct users_update_in *in, struct users
     if (!n)
         return error_set (err, ERR_INVALID_USER_ID, "user %s: no such user", in->user);
     str_putc (&fields_json, '{');
-    put (&fields_json, "name", in->name);
-    put (&fields_json, "given_name", in->given_name);
-    put (&fields_json, "family_name", in->family_name);
-    put (&fields_json, "avatar", in->avatar);
+    json_put_some (&fields_json, "name", in->name);
+    json_put_some (&fields_json, "given_name", in->given_name);
+    json_put_some (&fields_json, "family_name", in->family_name);
+    json_put_some (&fields_json, "avatar", in->avatar);
     str_putc (&fields_json, '}');
     out->fields = str_text (&fields_json);
     out->updated = n;

@@ -162,17 +162,6 @@ static void put_time (struct str *s, const char *key, int64_t us)
     str_putc (s, '"');
 }
 
-static void put_list (struct str *s, const char *key, const struct worker_list *l)
-{
-    json_put_key (s, key);
-    str_putc (s, '[');
-    for (size_t i = 0; i < l->n; i++) {
-        json_put_comma (s);
-        json_put_string (s, l->v[i]);
-    }
-    str_putc (s, ']');
-}
-
 static void put_named (struct str *s, const char *key, const char *id, const char *name)
 {
     if (!id)
@@ -253,8 +242,8 @@ static int put_worker (struct call *c, struct str *s, const struct worker *w, st
     str_add_int (s, w->timeout);
     put_time (s, "last_activity_time", w->last_activity);
     put_time (s, "last_report_time", w->last_report);
-    put_list (s, "tags", &w->tags);
-    put_list (s, "system_tags", &w->system_tags);
+    json_put_strings (s, "tags", w->tags.v, w->tags.n);
+    json_put_strings (s, "system_tags", w->system_tags.v, w->system_tags.n);
     str_putc (s, '}');
     return 0;
 }

@@ -14,17 +14,6 @@ static void put_int (struct str *s, const char *key, int64_t v)
     str_add_int (s, v);
 }
 
-static void put_list (struct str *s, const char *key, const struct worker_list *l)
-{
-    json_put_key (s, key);
-    str_putc (s, '[');
-    for (size_t i = 0; i < l->n; i++) {
-        json_put_comma (s);
-        json_put_string (s, l->v[i]);
-    }
-    str_putc (s, ']');
-}
-
 static struct worker_list read_list (struct arena *a, struct text v)
 {
     struct worker_list l = { .v = arena_array (a, const char *, json_count (v) + 1) };
@@ -82,9 +71,9 @@ void worker_put (struct call *c, const struct worker *w)
     json_put_some (&s, "ip", w->ip);
     json_put_some (&s, "task", w->task);
     json_put_some (&s, "queue", w->queue);
-    put_list (&s, "queues", &w->queues);
-    put_list (&s, "tags", &w->tags);
-    put_list (&s, "system_tags", &w->system_tags);
+    json_put_strings (&s, "queues", w->queues.v, w->queues.n);
+    json_put_strings (&s, "tags", w->tags.v, w->tags.n);
+    json_put_strings (&s, "system_tags", w->system_tags.v, w->system_tags.n);
     put_int (&s, "registered", w->registered);
     put_int (&s, "last_activity", w->last_activity);
     put_int (&s, "last_report", w->last_report);
