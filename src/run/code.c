@@ -33,11 +33,12 @@ struct git_rules run_git_rules (struct run *r)
     struct git_login *extra = arena_array (r->arena, struct git_login, n + 1);
     struct json_iter it = json_iter (c->git_extra_credentials);
     while (json_next (&it) && i < n) {
-        char *user = json_string (r->arena, json_get (it.value, "user"));
+        char *user = json_string (r->arena, json_get (it.value, "user")),
+             *pass = json_string (r->arena, json_get (it.value, "pass"));
         extra[i++] =
             (struct git_login){ json_string (r->arena, json_get (it.value, "host")),
                                 user ? user : json_string (r->arena, json_get (it.value, "username")),
-                                json_string (r->arena, json_get (it.value, "pass")) };
+                                pass ? pass : json_string (r->arena, json_get (it.value, "password")) };
     }
     rules.extra = extra, rules.extra_n = i;
     return rules;

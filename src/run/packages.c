@@ -138,6 +138,33 @@ static struct source choose_source (struct run *r)
     return s;
 }
 
+/* Packages that the repository holds and asks for by their path: a list that was made where they were installed names them
+ * with a version, which no index has. */
+static int take_own_packages (struct run *r, struct error *err)
+{
+    struct requirements own;
+    if (requirements_read (r->arena, text_of (repository_files (r)), r->code, r->code, NULL, &own, err) < 0)
+        return error_wrap (err, "repository");
+    for (size_t i = 0; i < own.n; i++) {
+        const struct requirement *q = &own.v[i];
+        const char *folder =
+            path_clean (r->arena, arena_strndup (r->arena, q->text, strcspn (q->text, "[;")));
+        if ((q->kind != REQUIREMENT_LOCAL && q->kind != REQUIREMENT_EDITABLE) ||
+            !path_inside (folder, path_clean (r->arena, r->code)))
+            continue;
+        const char *name = pyproject_name (r->arena, folder);
+        for (size_t k = 0; name && k < r->requirements.n; k++) {
+            struct requirement *listed = &r->requirements.v[k];
+            if (requirement_has_place (listed) || !listed->name || strcmp (listed->name, name))
+                continue;
+            run_notice (r, "INFO", "requirements: '%s' is installed from the repository: %s", listed->text,
+                        q->asked);
+            *listed = *q;
+        }
+    }
+    return 0;
+}
+
 static int read_requirements (struct run *r, const char *text, const char *folder, struct error *err)
 {
     mask_add_urls (&r->mask, text);
@@ -197,6 +224,9 @@ int station_environment (struct run *r, struct error *err)
     const char *skip = c->skip_pip_venv_install;
     struct source source = choose_source (r);
     if (!source.project && read_requirements (r, source.text, r->code, err) < 0)
+        return -1;
+    if (source.of_task && !source.project && given (run_field (r, "repository")) &&
+        take_own_packages (r, err) < 0)
         return -1;
     if (c->skip_python_env_install)
         run_notice (r, "INFO",

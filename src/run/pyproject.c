@@ -2,6 +2,7 @@
 #include "run/pyproject.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "run/requirements.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,6 +35,46 @@ bool pyproject_find (struct arena *a, const char *folder, struct pyproject *ret)
         p.described = has_table (toml.p, "project") || has_table (toml.p, "tool.poetry");
     *ret = p;
     return there || p.uv_lock || p.poetry_lock;
+}
+
+/* The value of the first `name = VALUE` behind `from`; bare: it may stand without quotes. */
+static const char *name_behind (struct arena *a, const char *from, bool bare)
+{
+    for (const char *p = from; p && (p = strstr (p, "name")); p += 4) {
+        const char *v = p + 4 + strspn (p + 4, " \t");
+        bool whole = p == from || strchr (" \t\n\r(,", p[-1]);
+        if (!whole || *v != '=')
+            continue;
+        v += 1 + strspn (v + 1, " \t");
+        bool quoted = *v == '"' || *v == '\'';
+        if (!quoted && !bare)
+            return NULL;
+        v += quoted;
+        return requirement_name (a, arena_strndup (a, v, strcspn (v, "\"'\r\n,)")));
+    }
+    return NULL;
+}
+
+const char *pyproject_name (struct arena *a, const char *folder)
+{
+    static const struct {
+        const char *file, *behind;
+        bool bare;
+    } places[] = { { "pyproject.toml", "[project]" },
+                   { "pyproject.toml", "[tool.poetry]" },
+                   { "setup.cfg", "[metadata]", true },
+                   { "setup.py", "setup" } };
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        struct str s = { .arena = a };
+        struct error ignored;
+        const char *name = NULL, *file = path_join (a, folder, places[i].file);
+        if (file_read (file, PYPROJECT_MAX, &s, &ignored) == 0 && s.n &&
+            (name = strstr (s.p, places[i].behind)))
+            name = name_behind (a, name + strlen (places[i].behind), places[i].bare);
+        if (name)
+            return name;
+    }
+    return NULL;
 }
 
 static bool is_word_of (const char *list, struct text word)

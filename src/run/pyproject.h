@@ -17,3 +17,7 @@ bool pyproject_find (struct arena *a, const char *folder, struct pyproject *ret)
 /* Its requirements, one a line; paths are relative to its folder. With uv.lock the versions are those of the lock. */
 int pyproject_requirements (const struct install *in, const struct pyproject *p, struct str *ret,
                             struct error *err) warn_unused;
+
+/* The name under which the package in `folder` is installed, normalised: pyproject.toml, setup.cfg or setup.py says it.
+ * NULL: none of them does. */
+const char *pyproject_name (struct arena *a, const char *folder);

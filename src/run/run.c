@@ -114,8 +114,10 @@ static void know_secrets (struct run *r)
     mask_add (&r->mask, c->git_pass);
     mask_add (&r->mask, r->conf->api.secret_key);
     mask_add (&r->mask, r->conf->api.token);
-    while (json_next (&it))
+    while (json_next (&it)) {
         mask_add (&r->mask, json_string (r->arena, json_get (it.value, "pass")));
+        mask_add (&r->mask, json_string (r->arena, json_get (it.value, "password")));
+    }
     for (size_t i = 0; i < c->extra_index_url.n; i++)
         mask_add_urls (&r->mask, c->extra_index_url.v[i]);
 }

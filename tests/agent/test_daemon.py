@@ -54,7 +54,7 @@ def test_worker_reports(server, daemons, tmp_path):
     assert "cpu_usage" in found["cpu"] and {"memory_used", "memory_free"} <= set(found["memory"])
     (tmp_path / "enough").touch()
     wait_status(server, task, "completed")
-    wait_for("the report without a task", lambda: "task" not in worker() or not worker()["task"])
+    wait_for("the report without a task", lambda: not worker().get("task"))
     d.process.terminate()
     assert d.wait() == 254
     assert worker() == {}

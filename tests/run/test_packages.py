@@ -158,6 +158,7 @@ def test_what_has_a_place_is_installed_from_there_again(machine, tmp_path, index
 
 def test_requirements_of_the_repository_and_packages_in_it(machine, shared_server, origin, tmp_path):
     source(origin / "own", "zz_own", "0.3")
+    (origin / "own/setup.cfg").write_text("[metadata]\nname = zz-own\n")
     sh(origin, "mkdir sub && printf 'six==1.16.0\\n./own\\n' >requirements.txt && printf 'idna==3.7\\n' >sub/requirements.txt &&"
                "echo 'import six, zz_own, idna; print(six.__version__, zz_own.version, idna.__version__, \"/env/\" in zz_own.__file__)' >sub/go.py &&"
                "git add . && git commit -qm r")
@@ -170,6 +171,12 @@ def test_requirements_of_the_repository_and_packages_in_it(machine, shared_serve
         assert m.log(t)[-1] == "1.16.0 0.3 3.7 True"
         assert listed(m, t) == ["idna==3.7", "six==1.16.0", "./own"]
         requirements = {"pip": "\n".join(listed(m, t))}
+    # as it is recorded where the package is installed: with a version that no index has, or a path that is not here
+    for line in ("zz_own==0.0.0", "zz-own @ file:///home/ann/app/own"):
+        t = in_repository(machine, origin, entry_point="sub/go.py", requirements={"pip": f"six==1.16.0\n{line}\nidna==3.7\n"})
+        assert machine.run(t) == 0, machine.err
+        assert machine.log(t)[-1] == "1.16.0 0.3 3.7 True"
+        assert listed(machine, t) == ["idna==3.7", "six==1.16.0", "./own"]
 
 
 def told(machine, task):

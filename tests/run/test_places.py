@@ -3,6 +3,7 @@ while code is fetched or packages are being installed.
 """
 import base64
 import http.server
+import json
 import os
 import pathlib
 import shutil
@@ -104,6 +105,15 @@ def test_credentials_in_the_url_win_and_are_not_shown(machine, remote, origin):
     assert machine.run(t, CLEARML_AGENT_GIT_USER="wrong", CLEARML_AGENT_GIT_PASS="wrong") == 0
     assert not any(secret in m or PASSWORD in m for m in machine.log(t, None))
     assert any("robot:****@" in m for m in machine.log(t, "INFO"))
+
+
+def test_credentials_of_one_host(machine, remote, origin, tmp_path):
+    url, _ = remote
+    extra = json.dumps([{"host": "elsewhere.example", "user": "x", "pass": "y"}, {"host": "127.0.0.1", "username": "robot", "password": PASSWORD}])
+    t = in_repository(machine, origin, repository=url)
+    env = {"CLEARML_AGENT__AGENT__GIT__EXTRA_CREDENTIALS": extra, "CLEARML_AGENT__AGENT__VCS_CACHE__PATH": str(tmp_path / "vcs")}
+    assert machine.run(t, **env) == 0, machine.err
+    assert machine.log(t)[-1] == "committed"
 
 
 def test_wrong_credentials_fail_at_once(machine, remote, origin):
