@@ -60,6 +60,9 @@ WHERE t.ancestor = ?1 AND t.depth > 0 AND (p.hidden = 0 OR ?2) ORDER BY p.name;
 -- name: project_children
 SELECT id, name, basename FROM project WHERE parent = ?1 ORDER BY n;
 
+-- name: project_children_count
+SELECT count(*) FROM project WHERE parent = ?1 AND (hidden = 0 OR ?2);
+
 -- name: project_drop
 DELETE FROM project WHERE id = ?1;
 

@@ -5,7 +5,7 @@ import urllib.parse
 
 import pytest
 
-from conftest import wait_for
+from conftest import CallError, wait_for
 
 STATUSES = ["created", "queued", "in_progress", "stopped", "failed", "completed", "closed", "published"]
 # What each verb does to a task of each status: the status after it, or code/subcode when it is refused. Measured.
@@ -570,7 +570,11 @@ def test_failed_task_is_not_started_silently(s):
     task = make(s)
     s.call("tasks.started", task=task)
     s.call("tasks.failed", task=task)
-    assert s.fails("tasks.started", task=task) == (400, 110)
+    with pytest.raises(CallError) as e:
+        s.call("tasks.started", task=task)
+    assert (e.value.status, e.value.code, e.value.subcode) == (400, 400, 110)
+    assert "failed" in e.value.msg and "in_progress" in e.value.msg  # from where to where
+    assert get(s, task)["status"] == "failed"
 
 
 def test_unknown_tasks(s):

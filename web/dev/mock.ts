@@ -66,7 +66,17 @@ const calls: Record<string, (b: Body) => unknown> = {
     x_features: { scalars: 1, timeline: 1 },
     x_files_url: 'http://127.0.0.1:8081',
   }),
-  'projects.get_all_ex': () => ({ projects }),
+  'projects.get_all_ex': (b) => ({
+    projects: projects.filter((p) => {
+      const parent = projects.find((o) => o.id === (b['parent'] as string[] | undefined)?.[0])?.name ?? '';
+      const pattern = (b['_any_'] as { pattern: string } | undefined)?.pattern;
+      if (parent && !p.name.startsWith(`${parent}/`)) return false;
+      if (pattern) return new RegExp(pattern, 'i').test(p.name);
+      return (
+        !b['shallow_search'] || !projects.some((o) => o.name !== parent && o.name.startsWith(parent) && p.name.startsWith(`${o.name}/`))
+      );
+    }),
+  }),
   'projects.get_by_id': (b) => ({ project: projects.find((p) => p.id === b['project']) }),
   'tasks.get_all_ex': (b) => {
     if (!open) throw new Refusal(401, 'Unauthorized (missing credentials)', 20);

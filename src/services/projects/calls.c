@@ -282,6 +282,7 @@ static int get_all (struct call *c, unsigned flags, struct text *ret, const char
         .with_children = json_kind (children) <= JSON_NULL || json_true (children),
         .own = flags & QUERY_EX && json_true (json_get (body, "check_own_contents")),
         .dataset = flags & QUERY_EX && json_true (json_get (body, "include_dataset_stats")),
+        .children = flags & QUERY_EX && json_true (json_get (body, "x_count_children")),
         .search_hidden = flags & QUERY_EX && json_true (json_get (body, "search_hidden")),
         .children_type = json_string (c->arena, json_get (body, "children_type")),
     };
@@ -294,7 +295,7 @@ static int get_all (struct call *c, unsigned flags, struct text *ret, const char
                                .where = sel.sql.n ? sel.sql.p : NULL,
                                .values = sel.v,
                                .values_n = sel.n };
-    if (x.stats || x.own || x.dataset || x.search_hidden) {
+    if (x.stats || x.own || x.dataset || x.search_hidden || x.children) {
         o.item = project_item;
         o.arg = &x;
     }

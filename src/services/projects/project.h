@@ -47,5 +47,6 @@ struct project_extras {
     struct call *c;
     struct text body;
     bool stats, with_children, own, hidden, dataset, search_hidden;
+    bool children; /* how many lie directly inside, instead of the names of all below */
     const char *children_type;
 };

@@ -112,6 +112,8 @@ static int put_below (const struct query_source *src, const struct project_extra
 {
     cleanup_rows struct rows r = { 0 };
     int more = 0;
+    if (x->children)
+        return 0;
     str_puts (out, ",\"sub_projects\":[");
     if (x->with_children) {
         if (db_query (src->db, &sql_project_below, &r, err, V_STR (id), V_INT (x->search_hidden)) < 0)
@@ -137,6 +139,17 @@ static int count_one (const struct query_source *src, const struct sql *sql, con
     if (db_query (src->db, sql, &r, err, V_STR (src->company), V_STR (id)) < 0 || db_next (&r, err) < 0)
         return -1;
     *ret = row_int (&r, 0);
+    return 0;
+}
+
+static int put_children (const struct query_source *src, const struct project_extras *x, const char *id,
+                         struct str *out, struct error *err)
+{
+    cleanup_rows struct rows r = { 0 };
+    if (db_query (src->db, &sql_project_children_count, &r, err, V_STR (id), V_INT (x->search_hidden)) < 0 ||
+        db_next (&r, err) < 0)
+        return -1;
+    str_addf (out, ",\"x_children\":%lld", (long long)row_int (&r, 0));
     return 0;
 }
 
@@ -214,6 +227,8 @@ int project_item (const struct query_source *src, const char *id, struct str *ou
     if (x->own && put_own (src, x, id, out, err) < 0)
         return -1;
     if (x->dataset && put_dataset (src, id, out, err) < 0)
+        return -1;
+    if (x->children && put_children (src, x, id, out, err) < 0)
         return -1;
     if (x->search_hidden) {
         int64_t hidden;

@@ -77,6 +77,69 @@ export default async (t) => {
     return n > 300;
   }, canvas);
 
+  // One 0.0 among 100,000 points of 0.8 is seen in the whole curve and in a part of it that was zoomed to.
+  const spike = (
+    await t.call("tasks.create", { name: "one spike", type: "training" })
+  ).id;
+  await t.call("tasks.started", { task: spike });
+  for (let from = 0; from < 100_000; from += 10_000)
+    await t.call(
+      "events.add_batch",
+      Array.from({ length: 10_000 }, (_, i) => ({
+        type: "training_stats_scalar",
+        task: spike,
+        iter: from + i,
+        timestamp: 1_700_000_000_000 + from + i,
+        metric: "acc",
+        variant: "val",
+        value: from + i === 50_001 ? 0 : 0.8,
+      })),
+    );
+  await t.call("tasks.completed", { task: spike });
+  await page.goto(`${t.facts.web}/projects/*/tasks/${spike}/scalars`);
+  const over = page.locator(".u-over");
+  await over.waitFor();
+  // Coloured pixels (no grid, no text) in the lowest tenth of the plot, by their place from 0 (left) to 1.
+  const low = () =>
+    page.evaluate(() => {
+      const canvas = document.querySelector(".uplot canvas"),
+        plot = document.querySelector(".u-over").getBoundingClientRect(),
+        at = canvas.getBoundingClientRect(),
+        k = canvas.width / at.width,
+        [x, w] = [(plot.left - at.left) * k, plot.width * k],
+        [y, h] = [
+          (plot.top - at.top + plot.height * 0.85) * k,
+          plot.height * 0.1 * k,
+        ],
+        d = canvas.getContext("2d").getImageData(x, y, w, h).data,
+        found = [];
+      for (let i = 0; i < d.length; i += 4) {
+        const c = [d[i], d[i + 1], d[i + 2]];
+        if (d[i + 3] > 90 && Math.max(...c) - Math.min(...c) > 40)
+          found.push(((i / 4) % Math.floor(w)) / w);
+      }
+      return found;
+    });
+  const seen = async (from, to, words) => {
+    const found = await low();
+    t.check(
+      found.length >= 5 && found.every((v) => v > from && v < to),
+      `the spike ${words}: ${found.length} pixels at ${found.slice(0, 5)}`,
+    );
+  };
+  await seen(0.48, 0.52, "in the whole curve");
+  const area = await over.boundingBox();
+  await page.mouse.move(area.x + area.width * 0.4, area.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(area.x + area.width * 0.8, area.y + 40, { steps: 8 });
+  await page.mouse.up();
+  await page.mouse.move(5, 5);
+  await page.waitForFunction(
+    () => document.querySelector(".u-select").offsetWidth === 0,
+  );
+  await seen(0.2, 0.3, "in a part of the curve");
+  await t.call("tasks.delete", { task: spike, force: true });
+
   const many = (
     await t.call("tasks.create", { name: "150 metrics", type: "training" })
   ).id;

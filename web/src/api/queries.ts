@@ -1,6 +1,7 @@
 // Every read the pages make, as query hooks. Key = [action, body]; lists stay on screen while they are fetched again.
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { LogLine } from '../lib/logfold';
+import { literal } from '../lib/query';
 import { tellFilesUrl } from '../lib/url';
 import { ApiError, call } from './call';
 import type { ImageEvent, PlotEvent, Project, Queue, Task, Timeline, Worker } from './types';
@@ -80,14 +81,32 @@ export const useServer = () =>
     staleTime: Infinity,
   });
 
+const PROJECTS = { include_stats: true, check_own_contents: true, x_count_children: true, order_by: ['-last_update'] };
+/** The projects that changed last, for what needs many at hand; a page of one level asks for its own. */
 export function useProjects() {
   return useQuery<Project[]>({
     queryKey: ['projects.get_all_ex'],
-    queryFn: ({ signal }) =>
-      call('projects.get_all_ex', { include_stats: true, page: 0, page_size: 500, order_by: ['-last_update'] }, { signal }).then(
-        (d) => d.projects,
-      ),
+    queryFn: ({ signal }) => call('projects.get_all_ex', { ...PROJECTS, page: 0, page_size: 500 }, { signal }).then((d) => d.projects),
     refetchInterval: 10_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** What lies directly in a project (null: at the top), or, with words, all below it whose name holds them. */
+export function useProjectLevel(parent: string | null, words: string) {
+  const body = {
+    ...PROJECTS,
+    system_tags: ['-archived'],
+    ...(parent ? { parent: [parent] } : {}),
+    ...(words ? { _any_: { pattern: literal(words), fields: ['name'] } } : { shallow_search: true }),
+    page_size: PAGE,
+  };
+  return useInfiniteQuery({
+    queryKey: ['projects.get_all_ex', body],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) => call('projects.get_all_ex', { ...body, page: pageParam }, { signal }).then((d) => d.projects),
+    getNextPageParam: (last, pages) => (last.length === PAGE ? pages.length : undefined),
+    refetchInterval: (q) => ((q.state.data?.pages.length ?? 0) <= 5 ? 10_000 : false),
     placeholderData: keepPreviousData,
   });
 }

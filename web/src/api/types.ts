@@ -130,6 +130,7 @@ export interface Project {
   system_tags?: string[];
   stats?: { active?: ProjectStats; archived?: ProjectStats };
   sub_projects?: Named[];
+  x_children?: number;
   own_tasks?: number;
 }
 

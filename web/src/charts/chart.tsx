@@ -118,12 +118,13 @@ export function Chart(p: ChartProps) {
     const bands: uPlot.Band[] = [];
     const data: Cell[][] = [x];
     const dots = new Map<number, number>();
-    const hidden = { stroke: 'transparent', width: 0, points: { show: false } };
     const dash = dashes(drawn.map((d) => cssToken(`--run${d.line.color}`)));
     drawn.forEach((d, i) => {
       const c = cssToken(`--run${d.line.color}`);
       if (band && d.line.curve.band) {
-        series.push({ ...hidden }, { ...hidden });
+        // The edges are drawn thin: a spike of one bucket is too narrow for a pale area to be seen.
+        const edge = { stroke: alpha(c, 0.5), width: 1, spanGaps: false, points: { show: false } };
+        series.push(edge, { ...edge });
         data.push(d.min, d.max);
         bands.push({ series: [series.length - 1, series.length - 2], fill: alpha(c, 0.2) });
       }

@@ -35,7 +35,8 @@ export function parseQuery(text: string): TaskQuery {
   return { tokens, words: words.join(' ') };
 }
 
-const escapeRegex = (s: string): string => s.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+/** A pattern that means the text itself. */
+export const literal = (s: string): string => s.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** The filter part of tasks.get_all_ex. Unknown status words become an impossible filter, so that the table says "no task matches". */
 export function queryFilter(q: TaskQuery, me: string | null): Record<string, unknown> {
@@ -53,7 +54,7 @@ export function queryFilter(q: TaskQuery, me: string | null): Record<string, unk
     else if (t.key === 'archived' && t.values.some((v) => v === 'yes' || v === 'true')) out['system_tags'] = ['archived'];
   }
   if (tags.length) out['tags'] = tags;
-  if (q.words) out['_any_'] = { pattern: escapeRegex(q.words), fields: ['name', 'id', 'comment'] };
+  if (q.words) out['_any_'] = { pattern: literal(q.words), fields: ['name', 'id', 'comment'] };
   return out;
 }
 

@@ -1,8 +1,8 @@
 // Projects as cards with counts. Names hold the tree ("vision/segmentation"): one level at a time, search over all.
 import { Button } from '@mantine/core';
 import { IconListDetails, IconSearch } from '@tabler/icons-react';
-import { useMemo, useRef, useState } from 'react';
-import { useProjects } from '../../api/queries';
+import { useMemo, useRef } from 'react';
+import { useProject, useProjectLevel, useProjects } from '../../api/queries';
 import type { Project } from '../../api/types';
 import { Shell, type Crumb } from '../../components/shell';
 import { Empty, Failed, LoadingCards } from '../../components/states';
@@ -12,6 +12,8 @@ import { path } from '../../lib/url';
 import { navigate, projectPath, useParam } from '../../router';
 import { ProjectCard } from './card';
 import { ProjectTabs } from './tabs';
+
+const NONE: Project[] = [];
 
 /** Direct children of `prefix`; a parent that exists only as part of names is not invented, its children stand here instead. */
 export function childrenOf(all: Project[], prefix: string): Project[] {
@@ -39,20 +41,17 @@ export function projectCrumbs(all: Project[], name: string): Crumb[] {
 }
 
 export function Projects({ parent }: { parent: string | null }) {
-  const q = useProjects();
+  const names = useProjects();
+  const own = useProject(parent ?? '*');
   const [text, setText] = useParam('q', '');
-  const [shown, setShown] = useState(60);
+  const q = useProjectLevel(parent, text.trim());
   const box = useRef<HTMLInputElement>(null);
   useKeys(useMemo(() => ({ '/': () => box.current?.focus() }), []));
-  const all = useMemo(() => (q.data ?? []).filter((p) => !p.system_tags?.includes('archived')), [q.data]);
-  const self = parent ? all.find((p) => p.id === parent) : undefined;
+  const all = names.data ?? NONE;
+  const self = parent ? (all.find((p) => p.id === parent) ?? own.data) : undefined;
   const prefix = self?.name ?? '';
-  const list = useMemo(() => {
-    const words = text.trim().toLowerCase();
-    if (words) return all.filter((p) => p.name.toLowerCase().includes(words) && (!prefix || p.name.startsWith(`${prefix}/`)));
-    return childrenOf(all, prefix);
-  }, [all, prefix, text]);
-  const inside = (p: Project): number => childrenOf(all, p.name).length;
+  const list = useMemo(() => (q.data?.pages ?? []).flat(), [q.data]);
+  const inside = (p: Project): number => p.x_children ?? childrenOf(all, p.name).length;
   const crumbs = self ? projectCrumbs(all, self.name) : [{ label: 'Projects' }];
   return (
     <Shell nav="projects" title={self?.name ?? 'Projects'} crumbs={crumbs}>
@@ -78,7 +77,9 @@ export function Projects({ parent }: { parent: string | null }) {
             <kbd>/</kbd>
           </label>
           <span className="sp" />
-          <span className="mut small num-s hide-s">{q.data ? plural(list.length, 'project') : ''}</span>
+          <span className="mut small num-s hide-s">
+            {q.data ? `${plural(list.length, 'project')}${q.hasNextPage ? ' and more' : ''}` : ''}
+          </span>
           <Button
             leftSection={<IconListDetails size={15} stroke={1.6} />}
             onClick={() => navigate(self ? projectPath(self.id) : '/projects/*/tasks')}
@@ -102,7 +103,7 @@ export function Projects({ parent }: { parent: string | null }) {
           ) : (
             <>
               <div className="pgrid">
-                {list.slice(0, shown).map((p) => (
+                {list.map((p) => (
                   <ProjectCard
                     key={p.id}
                     p={p}
@@ -113,9 +114,11 @@ export function Projects({ parent }: { parent: string | null }) {
                   </ProjectCard>
                 ))}
               </div>
-              {list.length > shown && (
+              {q.hasNextPage && (
                 <div className="pmore">
-                  <Button onClick={() => setShown(shown + 120)}>Show more ({list.length - shown} hidden)</Button>
+                  <Button loading={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>
+                    Show more
+                  </Button>
                 </div>
               )}
             </>

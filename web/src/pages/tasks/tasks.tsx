@@ -1,7 +1,7 @@
 // The task table of a project, of its sub-projects with it, or of everything ("*").
 import { Button } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { useProjects, useTasks, useUser } from '../../api/queries';
+import { useProject, useProjects, useTasks, useUser } from '../../api/queries';
 import { Shell } from '../../components/shell';
 import { Empty, Failed, LoadingRows } from '../../components/states';
 import { csv } from '../../lib/csv';
@@ -42,6 +42,7 @@ export function Tasks({ project }: { project: string }) {
   );
   const user = useUser();
   const projects = useProjects();
+  const own = useProject(project);
   const filter = useMemo(() => queryFilter(parseQuery(text), user.data?.id ?? null), [text, user.data?.id]);
   const q = useTasks(project, filter, order, live);
   const tasks = useMemo(() => {
@@ -56,7 +57,7 @@ export function Tasks({ project }: { project: string }) {
   const clear = useCallback(() => setSelected(NONE), []);
 
   const all = projects.data ?? [];
-  const self = all.find((p) => p.id === project);
+  const self = all.find((p) => p.id === project) ?? own.data;
   const total =
     project === '*'
       ? projects.data
@@ -91,7 +92,9 @@ export function Tasks({ project }: { project: string }) {
   return (
     <Shell nav={project === '*' ? 'tasks' : 'projects'} title={name} crumbs={self ? projectCrumbs(all, self.name) : [{ label: name }]}>
       <div className="page tasks">
-        {self && <ProjectTabs id={project} on="tasks" tasks={total ?? undefined} projects={childrenOf(all, self.name).length} />}
+        {self && (
+          <ProjectTabs id={project} on="tasks" tasks={total ?? undefined} projects={self.x_children ?? childrenOf(all, self.name).length} />
+        )}
         <TableTools value={text} onChange={setText} box={box} cols={cols} found={found} setCols={setCols} exportCsv={exportCsv} />
         <div className="chips">
           <FilterMenu value={text} onChange={setText} tags={tags} />
