@@ -625,3 +625,33 @@ def test_who_keeps_a_connection(shared_server, header, kept):
         s.sendall(f"GET /debug.ping HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\r\n".encode())
         head = s.recv(65536)
         assert (b"Connection: keep-alive" in head) == kept and (b"Connection: close" in head) != kept
+
+
+@pytest.mark.parametrize("size", [10, 3900, 4200, 200_000])
+def test_small_and_large_writes_answer_alike(shared_server, size):
+    """Writes with a small body take another way through the server's threads; so do large answers to them."""
+    s, text = shared_server, "é\"\\" + "x" * size
+    out = s.call("tasks.create", name="by size", type="training", comment=text)
+    assert s.call("tasks.get_by_id", task=out["id"])["task"]["comment"] == text
+    assert s.call("tasks.edit", task=out["id"], comment=text + "!")["fields"]["comment"] == text + "!"
+    assert s.fails("tasks.edit", task="0" * 32, comment=text) == (400, 101)
+    assert s.fails("tasks.edit", task=out["id"], name=7, comment=text, tags=text) == (400, 12)
+    body = json.dumps({"name": "by size", "type": "training", "comment": text}).encode()
+    for headers, code in (({}, 401), ({"Authorization": "Bearer a.b.c"}, 401), (s.auth(), 200),
+                          ({**s.auth(), "X-ClearML-Impersonate-As": "nobody"}, 400)):
+        status, _, answer = s.raw("/tasks.create", body, {"Content-Type": "application/json", **headers})
+        assert (status, json.loads(answer)["meta"]["result_code"]) == (code, code), headers
+    assert s.raw("/tasks.create", body[:-1], {"Content-Type": "application/json", **s.auth()})[0] == 400
+
+
+def test_large_answer_to_a_small_write(shared_server):
+    s = shared_server
+    ids = [s.call("tasks.create", name="one of many", type="training")["id"] for _ in range(100)]
+    body = json.dumps({"ids": ids, "queue_name": "of many"}).encode()
+    status, headers, packed = s.raw("/v2.34/tasks.enqueue_many", body,
+                                    {"Content-Type": "application/json", "Accept-Encoding": "gzip", **s.auth()})
+    answer = gzip.decompress(packed)
+    assert status == 200 and headers["Content-Encoding"] == "gzip"
+    assert len(body) < 4096 and len(answer) > 16384, "the sizes that this test is about"
+    assert [i["id"] for i in json.loads(answer)["data"]["succeeded"]] == ids
+    assert all(i["fields"]["status"] == "queued" for i in json.loads(answer)["data"]["succeeded"])
