@@ -262,6 +262,9 @@ def test_replaced_weights_stay_visible(s, edit):
     assert versions(s, id) == [(urls[1], True), (urls[4], False), (urls[3], False), (urls[2], False), (urls[0], False)]
     s.call(f"models.{edit}", model=id, uri=urls[1], name="the same again")
     assert len(versions(s, id)) == 5
+    s.call("models.make_public", ids=[id])  # shown to everybody: all of them still
+    assert len(versions(s, id)) == 5
+    s.call("models.make_private", ids=[id])
     s.raw("", None, s.auth(), "DELETE", base=urls[0])  # somebody removes a file: it is shown no more
     assert urls[0] not in dict(versions(s, id)) and len(versions(s, id)) == 4
     assert s.fails("x_models.versions", model="0" * 32) == (400, 201)

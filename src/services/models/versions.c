@@ -60,11 +60,13 @@ int model_drop (struct call *c, int64_t n, struct error *err)
                : 0;
 }
 
-/* 1 take it (with its size, where it is ours), 0 it is ours and gone, -1. */
+/* 1 take it (with its size, where it is ours), 0 it is ours and gone, -1. Of a model shown to every company nobody says
+ * whose folder its files lie in. */
 static int look_at (struct call *c, const struct model *m, struct x_models_version *v, struct error *err)
 {
     struct file_row f;
-    const char *path = file_path_of_url (c->arena, c->facts ? c->facts->files_url : NULL, v->uri);
+    const char *files = c->facts && *m->company ? c->facts->files_url : NULL,
+               *path = file_path_of_url (c->arena, files, v->uri);
     int rc = path ? file_find (c->db, c->arena, m->company, path, &f, err) : 0;
     if (rc < 0 || (path && !rc))
         return rc;

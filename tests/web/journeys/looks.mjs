@@ -11,6 +11,7 @@ export default async (t) => {
     failed: t.task("failed"),
     draft: t.task("draft", "config"),
     missing: `${web}/nowhere`,
+    versions: `${t.task("good", "artifacts")}?open=the%20weights`,
     ...Object.fromEntries(
       [
         "",
@@ -34,6 +35,7 @@ export default async (t) => {
     images: ".shot img",
     summary: ".km",
     home: ".hlist li",
+    versions: ".avers tr",
   };
   for (const scheme of ["light", "dark"]) {
     for (const width of [1280, 390]) {
