@@ -508,10 +508,16 @@ def test_a_large_plot_between_small_ones(server_factory):
     with pytest.raises(CallError) as e:
         s.batch("events.add_batch", [plot(task, 1, "d", "v", small), plot(task, 1, "e", "v", large), plot(task, 1, "f", "v", large)])
     assert e.value.status == 413 and f"limit of {40 << 20} bytes" in e.value.msg
-    bad = [plot(task, 2, "d", "v", small), plot(task, 2 ** 70, "e", "v", small), plot(task, 2, "f", "v", small)]
-    got = s.batch("events.add_batch", bad)  # one that cannot be stored takes no other with it
-    assert (got["added"], got["errors"]) == (2, 1) and "iter" in str(got["errors_info"])
-    assert [p["metric"] for p in s.call("events.get_task_plots", task=task)["plots"]] == ["a", "b", "c", "d", "f"]
+    mixed = [plot(task, 2, "d", "v", small), plot(task, 2 ** 70, "e", "x", small), plot(task, 2, "f", "v", small),
+             plot(task, 2, "g", "y", {"data": []})]
+    got = s.batch("events.add_batch", mixed)  # one that cannot be stored takes no other with it, and is named
+    assert (got["added"], got["errors"]) == (2, 2)
+    first, second = sorted(got["errors_info"])
+    assert first.startswith("iter must be") and first.endswith("(metric e, variant x)")
+    assert second == "plot_str must be a string (metric g, variant y)"
+    got = s.batch("events.add_batch", [plot(task, 2, "x" + "ü" * 100, "v", 5), plot(task, 2, "h", "v", small)])
+    assert list(got["errors_info"]) == ["plot_str must be a string (metric x" + "ü" * 39 + ", variant v)"]
+    assert [p["metric"] for p in s.call("events.get_task_plots", task=task)["plots"]] == ["a", "b", "c", "d", "f", "h"]
 
 
 def test_plots_walk(shared_server, task):

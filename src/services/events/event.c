@@ -116,6 +116,16 @@ static void keep (struct str *extra, struct text key, struct text value)
     str_putc (extra, ',');
 }
 
+/* Bytes of the beginning to show in words: at most `most`, whole letters. */
+static int cut (struct text t, size_t most)
+{
+    size_t n = t.n < most ? t.n : most;
+
+    while (n && n < t.n && (t.p[n] & 0xc0) == 0x80)
+        n--;
+    return (int)n;
+}
+
 /* Members that are read at once. */
 static bool take_special (struct reading *r, struct text key, struct text v)
 {
@@ -126,7 +136,7 @@ static bool take_special (struct reading *r, struct text key, struct text v)
 
         e->type = event_type_find (name);
         if (!e->type && !e->problem)
-            e->problem = arena_printf (r->arena, "Invalid event type %.*s", (int)(v.n < 80 ? v.n : 80), v.p);
+            e->problem = arena_printf (r->arena, "Invalid event type %.*s", cut (v, 80), v.p);
     } else if (key_is (r->arena, key, "task")) {
         e->task = string_of (r->arena, v);
     } else if (key_is (r->arena, key, "model_event")) {
@@ -194,11 +204,11 @@ static const char *read_numbers (struct reading *r)
     if (r->iter.p && json_kind (r->iter) != JSON_NULL &&
         (!whole (r->arena, r->iter, &e->iter) || e->iter == SERIES_NO_ITER))
         return arena_printf (r->arena, "iter must be a whole number within 64 bits, not %.*s",
-                             (int)(r->iter.n < 40 ? r->iter.n : 40), r->iter.p);
+                             cut (r->iter, 40), r->iter.p);
     if (time.p && json_kind (time) != JSON_NULL &&
         (json_kind (time) != JSON_NUMBER || !whole (r->arena, time, &e->time)))
-        return arena_printf (r->arena, "timestamp must be a number of milliseconds, not %.*s",
-                             (int)(time.n < 40 ? time.n : 40), time.p);
+        return arena_printf (r->arena, "timestamp must be a number of milliseconds, not %.*s", cut (time, 40),
+                             time.p);
     return NULL;
 }
 
@@ -213,12 +223,12 @@ static const char *read_scalar (struct reading *r)
         json_string_is (v, "-Infinity")) {
         r->e.value = json_double (v, NAN);
         if (isinf (r->e.value) && !strchr ("\"I", *v.p) && !(v.n > 1 && v.p[1] == 'I'))
-            return arena_printf (r->arena, "value %.*s is out of range", (int)(v.n < 40 ? v.n : 40), v.p);
+            return arena_printf (r->arena, "value %.*s is out of range", cut (v, 40), v.p);
         if (isnan (r->e.value))
             r->e.value = NAN; /* one bit pattern */
         return NULL;
     }
-    return arena_printf (r->arena, "value must be a number, not %.*s", (int)(v.n < 40 ? v.n : 40), v.p);
+    return arena_printf (r->arena, "value must be a number, not %.*s", cut (v, 40), v.p);
 }
 
 /* A metric's or variant's name: "" when missing; a number is its text. Names end at no NUL: it becomes U+FFFD. */
@@ -295,6 +305,25 @@ static void read_log (struct reading *r, struct text line, const struct event_de
     e->extra = str_text (&extra);
 }
 
+static const char *read_plot (struct reading *r)
+{
+    if (r->plot.p && json_kind (r->plot) != JSON_STRING && json_kind (r->plot) != JSON_NULL)
+        return "plot_str must be a string";
+    r->e.plot = string_of (r->arena, r->plot);
+    return NULL;
+}
+
+/* What is wrong, with the event's own name where it has one: a batch holds many. */
+static const char *named (struct reading *r, const char *words)
+{
+    struct text m = r->e.metric, v = r->e.variant;
+
+    if (!m.n && !v.n)
+        return words;
+    return arena_printf (r->arena, "%s (metric %.*s, variant %.*s)", words, cut (m, 80), m.p, cut (v, 80),
+                         v.p);
+}
+
 int event_read (struct arena *a, struct text line, const struct event_defaults *d, struct event *ret,
                 struct error *err)
 {
@@ -318,7 +347,9 @@ int event_read (struct arena *a, struct text line, const struct event_defaults *
     if (!r.e.problem && r.e.type != EVENT_LOG)
         r.e.key = string_of (a, r.key);
     if (!r.e.problem && r.e.type == EVENT_PLOT)
-        r.e.plot = string_of (a, r.plot);
+        r.e.problem = read_plot (&r);
+    if (r.e.problem)
+        r.e.problem = named (&r, r.e.problem);
     if (!r.e.problem && r.value.p &&
         (r.e.type == EVENT_VECTOR || r.e.type == EVENT_IMAGE || r.e.type == EVENT_PLOT)) {
         str_puts (&r.extra, ",\"value\":");
