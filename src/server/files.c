@@ -2,6 +2,7 @@
 #include "server/files.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -298,8 +299,54 @@ void files_start (struct server *s, struct http_request *r, struct text path)
         route (s, r, &who, path);
 }
 
+/* -- left-overs. DATA/files/clean is there between a clean end and the next start. */
+static const char *clean_path (struct server *s)
+{
+    return path_join (s->arena, s->files_folder, "clean");
+}
+
 int files_open (struct server *s, struct error *err)
 {
+    live_init (&s->live);
     s->files_folder = path_join (s->arena, s->options->data, "files");
-    return blobs_open (s->files_folder, err);
+    if (blobs_open (s->files_folder, err) < 0)
+        return -1;
+    s->swept = file_exists (clean_path (s));
+    if (!s->swept)
+        return 0;
+    return file_remove (clean_path (s), err) < 0 ? -1 : folder_sync (s->files_folder, err);
+}
+
+static void sweep_job (struct pool_job *job)
+{
+    struct server *s = (struct server *)((char *)job - offsetof (struct server, sweeping));
+    struct error err = { 0 };
+    int64_t removed = 0;
+
+    int rc = sweep_blobs (s->store, s->files_folder, &s->live, &s->stopping, &removed, &err);
+
+    if (rc < 0)
+        log_warn ("files", "%s", err.text);
+    s->swept = rc == 0;
+    if (removed)
+        log_info ("files", "blobs without a file removed count=%lld", (long long)removed);
+}
+
+void files_sweep (struct server *s)
+{
+    if (s->swept)
+        return;
+    s->sweeping.run = sweep_job;
+    pool_submit (s->files_pool, &s->sweeping);
+}
+
+void files_close (struct server *s)
+{
+    struct error err = { 0 };
+
+    if (!s->files_folder)
+        return;
+    if (s->drained && s->swept && file_write (clean_path (s), TEXT (""), 0600, &err) < 0)
+        log_warn ("files", "%s", err.text);
+    live_done (&s->live);
 }

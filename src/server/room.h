@@ -11,6 +11,7 @@
 #include "io/loop.h"
 #include "io/pool.h"
 #include "server/server.h"
+#include "server/sweep.h"
 #include "services/call.h"
 #include "store/store.h"
 #include "store/topic.h"
@@ -49,6 +50,9 @@ struct server {
     atomic_bool stopping;
     bool drained;
     const char *files_folder;
+    struct live live;         /* files.c: blobs of uploads in progress */
+    struct pool_job sweeping; /* files.c: after a crash */
+    atomic_bool swept;        /* nothing is left of one */
     struct jobs *jobs;
     struct queues_background *queues_background;
     struct sweeper silent; /* background.c */
@@ -99,7 +103,10 @@ bool asset_exists (struct text path);
 void asset_start (struct server *s, struct http_request *r);
 
 /* -- files.c */
-int files_open (struct server *s, struct error *err) warn_unused; /* folders, left-overs of a crash */
+int files_open (struct server *s, struct error *err) warn_unused; /* folders */
+/* Left-overs of a crash go, beside the traffic. */
+void files_sweep (struct server *s);
+void files_close (struct server *s); /* clean: says that there are none; after the pools are gone */
 /* The files service no longer needs what a url or path of ours names (after a commit; from any thread). */
 void files_delete_later (struct server *s, const char *company, const char *url);
 void files_start (struct server *s, struct http_request *r, struct text path);

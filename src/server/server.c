@@ -220,7 +220,10 @@ static int server_open (struct server *s, struct auth_start *start, struct error
     s->waits = waits_create (s);
     background_add (s);
     s->jobs = jobs_create (s);
-    return pool_create (FILES_THREADS, &s->files_pool, err) < 0 ? -1 : pool_create (threads, &s->pool, err);
+    if (pool_create (FILES_THREADS, &s->files_pool, err) < 0 || pool_create (threads, &s->pool, err) < 0)
+        return -1;
+    files_sweep (s);
+    return 0;
 }
 
 static void server_close (struct server *s)
@@ -231,6 +234,7 @@ static void server_close (struct server *s)
     pool_destroy (s->pool);
     pool_destroy (s->files_pool);
     jobs_destroy (s->jobs);
+    files_close (s);
     background_finish (s);
     store_close (s->store);
     queues_background_destroy (s->queues_background);

@@ -7,7 +7,7 @@
  *   writer run_rows    the rows, in one transaction; only after its commit 200
  *
  * Two buffers: the loop fills one while the pool empties the other. Whatever goes wrong, the blobs written so far are
- * removed; a crash leaves at most a blob that no row names, or one in tmp, which the next start removes.
+ * removed; a crash leaves at most a blob that no row names, or one in tmp, which the next start removes (sweep.h).
  */
 #include "base/clock.h"
 #include "base/json.h"
@@ -28,6 +28,7 @@ enum { WAITING_MAX = 256 * 1024, PARTS_MAX = 1000 };
 struct part {
     const char *path, *type;
     struct blob blob;
+    struct live_blob live;
     char first[SNIFF_BYTES];
     size_t first_n;
 };
@@ -60,8 +61,15 @@ static void pool_do (struct upload *u, void (*step) (struct pool_job *job))
 }
 
 /* -- the end */
+static void forget_live (struct upload *u)
+{
+    for (size_t i = 0; i < u->parts_n; i++)
+        live_remove (&u->server->live, &u->parts[i]->live);
+}
+
 static void drop_all (struct upload *u)
 {
+    forget_live (u);
     for (size_t i = 0; i < u->parts_n; i++)
         blob_drop (&u->parts[i]->blob);
     u->parts_n = 0;
@@ -124,7 +132,10 @@ static int part_begin (struct text name, struct text type, void *arg, struct err
         u->parts_cap = cap;
     }
     u->parts[u->parts_n++] = p;
-    return blob_create (&p->blob, u->server->files_folder, err);
+    if (blob_create (&p->blob, u->server->files_folder, err) < 0)
+        return -1;
+    live_add (&u->server->live, &p->live, p->blob.id.hex);
+    return 0;
 }
 
 static int part_data (struct text bytes, void *arg, struct error *err)
@@ -178,6 +189,7 @@ static void stored_job (struct pool_job *job)
     struct upload *u = JOB_UPLOAD (job);
     struct str s = { .arena = u->http->arena };
 
+    forget_live (u);
     str_putc (&s, '[');
     for (size_t i = 0; i < u->parts_n; i++) {
         if (i)

@@ -142,6 +142,49 @@ def test_removal(shared_server):
         assert s.raw("/delete_many", bad, s.auth(), base=s.files)[0] == 400
 
 
+def test_files_go_with_their_task_and_model(server):
+    """Deleting a task or a model deletes what it stored here, in the background; a client that then wants the same is told
+    that it is done. What belongs to others, and what was not asked for, stays."""
+    task, kept = (server.call("tasks.create", name="has files", type="training")["id"] for _ in range(2))
+    names = [f"p/n.{task}/artifacts/a b.bin", f"p/n.{task}/models/m.pt", f"p/n.{task}/given.bin", f"p/n.{kept}/artifacts/k.bin",
+             f"p/n.{kept}/models/own.pt"]
+    for name in names:
+        assert upload(server, (name, name.encode()))[0] == 200
+    def quoted(name):
+        return "/" + name.replace(" ", "%20")
+    def uri(name):
+        return server.files + quoted(name)
+    def there(name):
+        return get(server, quoted(name))[0] == 200
+    for owner, items in ((task, [("a", names[0], "output"), ("given", names[2], "input")]), (kept, [("k", names[3], "output")])):
+        server.call("tasks.add_or_update_artifacts", task=owner,
+                    artifacts=[{"key": k, "type": "custom", "uri": uri(n), "mode": m} for k, n, m in items])
+    model = server.call("models.create", name="a model", uri=uri(names[1]), task=task, ready=False)["id"]
+    own = server.call("models.create", name="its own", uri=uri(names[4]))["id"]
+    server.call("tasks.add_or_update_model", task=task, type="output", name="a model", model=model)
+    assert all(there(n) for n in names) and len(blobs(server)) == 5
+
+    server.call("tasks.delete", task=task, force=True)
+    wait_for("the artifact and the model's file to go", lambda: not there(names[0]) and not there(names[1]))
+    assert [there(n) for n in names[2:]] == [True] * 3
+    wait_for("their bytes to go", lambda: len(blobs(server)) == 3)
+    body = json.dumps({"files": [quoted(names[0]), quoted(names[1]), "/never/was"]}).encode()
+    status, _, out = server.raw("/delete_many", body, server.auth(), base=server.files)
+    assert status == 200 and set(json.loads(out)["deleted"].values()) == set(names[:2])
+    assert json.loads(out)["errors"] == {"Not found": ["/never/was"]}
+    assert get(server, quoted(names[0]), method="DELETE")[0] == 200
+    assert get(server, "/never/was", method="DELETE")[0] == 404
+
+    server.call("models.delete", model=own, delete_external_artifacts=False)
+    server.call("tasks.delete", task=kept, force=True, delete_external_artifacts=False)
+    again = server.call("models.create", name="again", uri=uri(names[4]))["id"]
+    assert there(names[3]) and there(names[4])
+    server.call("models.delete", model=again)
+    wait_for("the model's file to go", lambda: not there(names[4]))
+    assert there(names[2]) and there(names[3])
+    wait_for("its bytes to go", lambda: len(blobs(server)) == 2)
+
+
 def test_who_may(shared_server):
     s = shared_server
     upload(s, ("who", PNG))

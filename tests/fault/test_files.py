@@ -4,6 +4,7 @@ import http.client
 import os
 import threading
 import urllib.error
+import uuid
 
 from conftest import Server, wait_for
 from test_store import small_disk  # noqa: F401  (a fixture)
@@ -72,3 +73,25 @@ def test_kill_in_the_middle(server_factory):
             assert hashlib.sha256(data).digest() == digest
             found += 1
     assert not list((server.data / "files" / "tmp").iterdir())
+    wait_for("blobs of no file to go", lambda: len(blobs(server)) == found)
+
+
+def test_blobs_that_no_file_names(server_factory):
+    """A crash between a blob and its row: the next start removes the blob. What is not ours stays."""
+    server = server_factory()
+    assert put(server, "/one", b"first")[0] == 200 and put(server, "/two", b"second")[0] == 200
+    ours, folder = blobs(server), server.data / "files"
+    server.kill()
+    left, note = uuid.uuid4().hex, folder / "ab" / "a note of somebody"
+    for path in (folder / left[:2] / left, note):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"left")
+    server.start()
+    wait_for("the blob to go", lambda: left not in blobs(server))
+    assert blobs(server) == ours | {note.name}
+    for path, data in (("/one", b"first"), ("/two", b"second")):
+        assert server.raw(path, None, server.auth(), method="GET", base=server.files)[2] == data
+    assert server.stop() == 0  # a clean end: nobody has to look at the next start
+    assert "clean" in blobs(server)
+    server.start()
+    wait_for("the note to go", lambda: "clean" not in blobs(server))

@@ -96,6 +96,26 @@ int file_find (struct db *db, struct arena *a, const char *company, const char *
     return 1;
 }
 
+int file_blobs_next (struct db *db, struct arena *a, struct file_cursor *at, const char **ret, size_t max,
+                     size_t *ret_n, struct error *err)
+{
+    cleanup_rows struct rows rows = { 0 };
+    size_t n = 0;
+    int more;
+
+    if (db_query (db, &sql_file_page, &rows, err, V_STR (at->company), V_STR (at->path),
+                  V_INT ((int64_t)max)) < 0)
+        return -1;
+    while ((more = db_next (&rows, err)) > 0) {
+        *at = (struct file_cursor){ row_str (&rows, 0, a), row_str (&rows, 1, a) };
+        ret[n++] = row_str (&rows, 2, a);
+    }
+    if (more < 0)
+        return -1;
+    *ret_n = n;
+    return 0;
+}
+
 static int retire_blob (struct db *db, const char *company, const char *blob, int64_t now, struct error *err)
 {
     char body[64];

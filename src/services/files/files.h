@@ -35,6 +35,14 @@ const char *file_path_of_url (struct arena *a, const char *files_url, const char
 int file_find (struct db *db, struct arena *a, const char *company, const char *path, struct file_row *ret,
                struct error *err) warn_unused;
 
+/* The blobs of the next files behind `at`, which moves on; at the beginning {"", ""}. *ret_n < max: there are no more.
+ * Texts live in the arena. */
+struct file_cursor {
+    const char *company, *path;
+};
+int file_blobs_next (struct db *db, struct arena *a, struct file_cursor *at, const char **ret, size_t max,
+                     size_t *ret_n, struct error *err) warn_unused;
+
 /* New or in place of what was there; the old blob becomes a job. */
 int file_put (struct db *db, const char *company, const struct file_row *row, struct error *err) warn_unused;
 
