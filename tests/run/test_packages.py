@@ -256,10 +256,13 @@ def test_pip_where_there_is_no_uv(new_machine, tmp_path):
 
 
 def test_pip_of_the_environment_fits_its_python(machine):
-    """A pin of pip that files of old carry (too old for Python 3.12) is not followed."""
-    t = machine.task("import subprocess, sys\nprint(subprocess.check_output([sys.executable, '-m', 'pip', '--version']).decode())")
+    """A pin of pip that files of old carry is not followed: such a pip does not start on Python 3.12 and newer."""
+    newer = [f"python3.{n}" for n in (14, 13, 12)]
+    binary = next((p for p in newer if shutil.which(p) and subprocess.run([p, "-c", ""], capture_output=True).returncode == 0), PYTHON)
+    t = machine.task("import subprocess, sys\nprint(subprocess.check_output([sys.executable, '-m', 'pip', '--version']).decode())", binary=binary)
     assert machine.run(t, CLEARML_AGENT__AGENT__PACKAGE_MANAGER__PIP_VERSION='["<20.2", "<22.3"]') == 0, machine.err
-    assert int(re.match(r"pip (\d+)\.", next(m for m in machine.log(t) if m.startswith("pip "))) [1]) >= 23
+    said = re.search(r"pip (\d+)\..*\(python (\S+)\)", "\n".join(machine.log(t)))
+    assert int(said[1]) >= 23 and "python" + said[2] == binary
 
 
 def test_no_environment_when_it_is_not_wanted(new_machine, tmp_path):
