@@ -1,6 +1,8 @@
 /* writer.c - the one writer: many handlers in one durable transaction.
  *
  * A group closes when the queue is empty, after 2 ms, 256 handlers or 8 MB; then one COMMIT (one fsync), then all answers.
+ * Who has just been answered often asks again at once: a group that is smaller than what was under way when the last one
+ * ended waits for the others, for half the time of a commit at the most. One client alone is never kept waiting.
  * Control calls are taken before others. Of a handler that fails nothing stays: nearly all fail before their first
  * change, so a group begins without savepoints (each would copy every page that is touched); when one fails after a change,
  * the group runs again from its start with a savepoint around each handler, and so do the next groups. SQLite may roll
@@ -24,6 +26,7 @@ enum {
     GROUP_US = 2000,
     GROUP_N = 256,
     GROUP_BYTES = 8 << 20,
+    LINGER_US = 500,
     GUARDED_N = 64, /* groups with savepoints after one that was spoilt */
     SWEEPERS_MAX = 16,
     SLICE_MS = 5,          /* of a sweeper */
@@ -54,6 +57,8 @@ struct writer {
     struct store_stats stats;
 
     /* the thread's own */
+    int64_t expected;                 /* handlers: those of the last group and those that waited at its end */
+    int64_t commit_us;                /* what a commit takes, smoothed */
     int guarded;                      /* so many groups to come run with savepoints */
     int64_t last_write, last_slice;   /* us */
     int64_t wal_bytes, checkpoint_at; /* size of the log; its size at the last checkpoint */
@@ -148,18 +153,47 @@ static void run_alone (struct writer *w, struct store_write *job)
         db_abandon (w->db);
 }
 
+/* The next handler of a group of n; NULL: it closes. *until: how long this group waits for more, 0 = not asked yet. */
+static struct store_write *take_more (struct writer *w, int64_t n, int64_t *until)
+{
+    struct store_write *job = take (w);
+    struct timespec t;
+
+    if (job || !n || n >= w->expected)
+        return job;
+    if (!*until)
+        *until = now_us () + (w->commit_us < 2 * LINGER_US ? w->commit_us / 2 : LINGER_US);
+    t = (struct timespec){ *until / 1000000, *until % 1000000 * 1000 };
+    pthread_mutex_lock (&w->lock);
+    while (!w->control.first && !w->rest.first && !w->stop &&
+           pthread_cond_timedwait (&w->wake, &w->lock, &t) == 0)
+        ;
+    pthread_mutex_unlock (&w->lock);
+    return take (w);
+}
+
+static int commit (struct writer *w)
+{
+    int64_t start = now_us ();
+    struct error ignored;
+    int rc = db_step (w->db, STEP_COMMIT, &ignored);
+
+    w->commit_us += (now_us () - start - w->commit_us) / 4;
+    return rc;
+}
+
 /* The handlers of one group, in order, into `group`. */
 static enum outcome run_handlers (struct writer *w, struct queue *group, bool guarded, int64_t *ret_n)
 {
     enum outcome outcome = GROUP_GOES_ON;
-    int64_t start = now_us ();
+    int64_t start = now_us (), until = 0;
     size_t bytes = 0;
     struct store_write *job;
 
     for (*ret_n = 0; outcome == GROUP_GOES_ON && *ret_n < GROUP_N && bytes < GROUP_BYTES; ++*ret_n) {
         if (*ret_n && now_us () - start >= GROUP_US)
             break;
-        if (!(job = take (w)))
+        if (!(job = take_more (w, *ret_n, &until)))
             break;
         queue_put (group, job);
         bytes += job->weight;
@@ -195,6 +229,7 @@ static void finish (struct writer *w, struct queue *group, int64_t n, int64_t al
     w->stats.alone += alone;
     w->stats.failed += failed;
     w->stats.wal_bytes = w->wal_bytes;
+    w->expected = n + w->stats.queued;
     pthread_mutex_unlock (&w->lock);
     while ((job = queue_take (group)))
         job->done (job, job->rc, &job->err);
@@ -221,7 +256,7 @@ static void run_group (struct writer *w)
             w->guarded = GUARDED_N;
             outcome = run_guarded (w, &group);
         }
-        kept = outcome == GROUP_GOES_ON && db_step (w->db, STEP_COMMIT, &err) == 0;
+        kept = outcome == GROUP_GOES_ON && commit (w) == 0;
     }
     if (!kept) {
         db_abandon (w->db);
