@@ -237,7 +237,8 @@ int sweep_blobs (struct store *store, const char *folder, struct live *live, con
     if (!s.suspects)
         abort ();
     rc = each_row (&s, remember, err);
-    qsort (s.known.v, s.known.n, KEY, compare);
+    if (s.known.n)
+        qsort (s.known.v, s.known.n, KEY, compare);
     for (int i = 0; rc == 0 && i < 256; i++)
         rc = *stopping ? 1 : list_folder (&s, i, err);
     free (s.known.v);
