@@ -25,22 +25,28 @@ static void keys_flushed (void *arg)
     auth_flushed (((struct server *)arg)->auth);
 }
 
-/* A limit counts from our own start: while we were away nobody could be heard. */
-static int64_t limit (const struct server *s, int64_t sec)
+/* A limit counts from the moment since when we can hear: our start, or the end of a time in which we did not look for half
+ * the limit (the machine slept, the disk stood still) or the clock was put forward. 0: too early to tell. */
+static int64_t limit (struct hearing *h, int64_t sec, int64_t unseen)
 {
-    return clock_monotonic () - s->started < sec * 1000 ? 0 : sec * 1000;
+    int64_t ms = sec * 1000;
+
+    if (unseen > ms / 2)
+        h->since = clock_monotonic ();
+    return clock_monotonic () - h->since < ms ? 0 : ms;
 }
 
 /* Tasks that say "running" but whose process has not been heard of. */
 static int stop_silent (struct db *db, int64_t budget_ms, void *arg, struct error *err)
 {
     struct server *s = arg;
-    struct task_silence limits = { .lost_ms = limit (s, s->options->worker_lost_sec),
-                                   .silent_ms = limit (s, s->options->task_silent_sec) };
-    int64_t stopped = 0;
+    int64_t now = clock_now (), unseen = now - s->looked, stopped = 0;
+    struct task_silence limits = { .lost_ms = limit (&s->lost, s->options->worker_lost_sec, unseen),
+                                   .silent_ms = limit (&s->silent, s->options->task_silent_sec, unseen) };
 
     (void)budget_ms;
-    if (tasks_stop_silent (db, clock_now (), &limits, &stopped, err) < 0)
+    s->looked = now;
+    if (tasks_stop_silent (db, now, &limits, &stopped, err) < 0)
         return -1;
     if (stopped)
         log_info ("server", "silent tasks stopped count=%lld", (long long)stopped);
@@ -61,10 +67,11 @@ static int64_t silent_period (const struct server_options *o)
 
 void background_add (struct server *s)
 {
-    s->started = clock_monotonic ();
-    s->silent = (struct sweeper){ "silent tasks", silent_period (s->options), stop_silent, NULL };
+    s->looked = clock_now ();
+    s->lost.since = s->silent.since = clock_monotonic ();
+    s->silence = (struct sweeper){ "silent tasks", silent_period (s->options), stop_silent, NULL };
     store_add_sweeper (s->store, &keys, s);
-    store_add_sweeper (s->store, &s->silent, s);
+    store_add_sweeper (s->store, &s->silence, s);
     store_add_sweeper (s->store, &events_sweeper, NULL);
     workers_background_start (s->store);
     s->queues_background = queues_background_start (s->store, s->topics);

@@ -55,8 +55,11 @@ struct server {
     atomic_bool swept;        /* nothing is left of one */
     struct jobs *jobs;
     struct queues_background *queues_background;
-    struct sweeper silent; /* background.c */
-    int64_t started;       /* clock_monotonic */
+    struct sweeper silence; /* background.c, and of the writer thread: */
+    struct hearing {
+        int64_t since; /* clock_monotonic */
+    } lost, silent;
+    int64_t looked; /* for tasks that are silent, clock_now */
     size_t body_max;
     struct loop_signal *signals[2];
     struct loop_timer *hurry;

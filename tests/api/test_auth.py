@@ -222,6 +222,23 @@ def test_who_may_make_users(shared_server):
     assert create_user(s, "another-root", role="root")
 
 
+@pytest.mark.parametrize("role", ["root", "system"])
+def test_an_administrator_is_not_above_root(shared_server, role):
+    """Neither in the name of one, to make keys or users with that role, nor by deleting them."""
+    s = shared_server
+    admin, above = create_user(s, f"below-{role}", role="admin"), create_user(s, f"a-{role}", role=role)
+    plain = create_user(s, f"plain-{role}")
+    key = user_key(s, admin)
+    for header in ("X-ClearML-Impersonate-As", "X-ClearML-Act-As"):
+        for call in ("users.get_current_user", "auth.create_credentials", "auth.login"):
+            assert raw(s, f"/{call}", {**key, header: above})[:2] == (400, 6)
+        assert raw(s, "/users.get_current_user", {**key, header: plain})[0] == 200
+    assert raw(s, "/users.delete", key, json.dumps({"user": above}).encode())[:2] == (403, 20)
+    assert s.call("users.get_by_id", user=above)["user"]["id"] == above
+    assert raw(s, "/users.delete", key, json.dumps({"user": plain}).encode())[0] == 200
+    assert s.call("users.delete", user=above) == {}
+
+
 def test_a_key_has_the_role_of_its_user(shared_server):
     """Also one that an administrator made while acting as the user with a role of his own."""
     s = shared_server

@@ -1,4 +1,5 @@
 """queues.* and x_queues.* against a running server: order, flight, claims, waiting, lists, refusals."""
+import signal
 import threading
 import time
 import uuid
@@ -405,3 +406,19 @@ def test_claimed_and_never_heard_of_again(server_factory, tmp_path):
     assert doc["status_reason"] == doc["status_message"] == "Forced stop (non-responsive)" and "completed" not in doc
     s.call("tasks.ping", task=by_hand)
     assert status(s, by_hand) == "in_progress"
+
+
+def test_a_server_that_stood_still_takes_nobody_for_lost(server_factory, tmp_path):
+    """The machine slept: nobody could be heard in that time, and it does not count either."""
+    conf = tmp_path / "server.conf"
+    conf.write_text("server { worker_lost_sec: 2 }\n")
+    s = server_factory(["--config", str(conf)])
+    queue = s.call("queues.create", name="a queue")["id"]
+    (task,) = enqueue(s, queue, 1)
+    assert claim(s, [queue])["task"] == task
+    s.process.send_signal(signal.SIGSTOP)
+    time.sleep(4)
+    awake = time.monotonic()
+    s.process.send_signal(signal.SIGCONT)
+    wait_for("the task to fail", lambda: status(s, task) == "failed")
+    assert time.monotonic() - awake >= 2

@@ -344,7 +344,7 @@ int auth_check (struct auth *a, struct arena *arena, const struct server_facts *
 
 static const char *const roles[] = { "system", "root",      "admin", "superuser",
                                      "user",   "annotator", "guest", NULL };
-enum { ROLES_ADMIN = 3 };
+enum { ROLES_SERVER = 2, ROLES_ADMIN = 3 };
 
 bool auth_role_valid (const char *role)
 {
@@ -354,12 +354,22 @@ bool auth_role_valid (const char *role)
     return false;
 }
 
-bool auth_role_admin (const char *role)
+static bool is_of_first (const char *role, size_t n)
 {
-    for (size_t i = 0; role && i < ROLES_ADMIN; i++)
+    for (size_t i = 0; role && i < n; i++)
         if (!strcmp (role, roles[i]))
             return true;
     return false;
+}
+
+bool auth_role_admin (const char *role)
+{
+    return is_of_first (role, ROLES_ADMIN);
+}
+
+bool auth_role_may_give (const char *role, const char *given)
+{
+    return is_of_first (role, ROLES_SERVER) || (auth_role_admin (role) && !is_of_first (given, ROLES_SERVER));
 }
 
 int auth_allow (const struct wire_call *call, const struct identity *who, struct error *err)
@@ -472,6 +482,9 @@ int auth_impersonate (struct db *db, struct arena *arena, const char *user, bool
         return -1;
     if (!rc)
         return error_set (err, ERR_IMPERSONATION, "user %s: no such user in this company", user);
+    if (!auth_role_may_give (who->role, row_str (&rows, 5, arena)))
+        return error_set (err, ERR_IMPERSONATION, "user %s has role %s, which is above yours; role=%s", user,
+                          row_str (&rows, 5, arena), who->role);
     who->user = row_str (&rows, 0, arena);
     who->user_name = row_str (&rows, 1, arena);
     if (!keep_role)

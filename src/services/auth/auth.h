@@ -34,7 +34,7 @@ int auth_check (struct auth *a, struct arena *arena, const struct server_facts *
 int auth_allow (const struct wire_call *call, const struct identity *who, struct error *err) warn_unused;
 
 /* X-ClearML-Impersonate-As (the user with its role) and -Act-As (keep_role): `who` becomes that user of its company.
- * Only for administrators. 400/6. */
+ * Only for administrators, and not in the name of one whose role is above theirs. 400/6. */
 int auth_impersonate (struct db *db, struct arena *arena, const char *user, bool keep_role,
                       struct identity *who, struct error *err) warn_unused;
 
@@ -55,6 +55,7 @@ enum {
     AUTH_TOKEN_TTL_MAX_S = 365 * 24 * 3600,
     AUTH_PAGE_TTL_S = 12 * 3600
 };
+#define AUTH_FOR_EVER_S INT64_C (253402300800) /* the year 10000 */
 
 /* A signed token for `who` (company, company_name, user, user_name, role, key, session, page). ttl_s 0: without end. */
 char *auth_token (struct arena *a, const struct server_facts *facts, const struct identity *who,
@@ -97,3 +98,5 @@ int auth_start (struct db *db, struct arena *a, const struct auth_start_options 
 /* Name of a role that exists: system root admin superuser user annotator guest. */
 bool auth_role_valid (const char *role);
 bool auth_role_admin (const char *role); /* system, root, admin */
+/* May who has `role` make, be or delete users of role `given`? Administrators may, of system and root only those. */
+bool auth_role_may_give (const char *role, const char *given);

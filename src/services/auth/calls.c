@@ -30,10 +30,11 @@ int auth_login (struct call *c, const struct auth_login_in *in, struct auth_logi
     return 0;
 }
 
-/* A page renews its token, so its session outlives the token that is shown: forbidden for as long as any may live. */
+/* A page renews its token, so its session outlives the token that is shown: forbidden for as long as any may live. A
+ * token of role system has no end. */
 static int session_end (struct call *c, struct error *err)
 {
-    int64_t until = c->now / 1000 + AUTH_TOKEN_TTL_MAX_S;
+    int64_t until = c->who.expires ? c->now / 1000 + AUTH_TOKEN_TTL_MAX_S : AUTH_FOR_EVER_S;
 
     c->set_cookie = "";
     if (!c->who.session)
@@ -76,7 +77,7 @@ static int check_new_user (struct call *c, const struct auth_create_user_in *in,
         return error_set (err, ERR_VALIDATION, "field name: must not be empty");
     if (!at || at == in->email || !at[1] || strpbrk (in->email, " \t\r\n") || strchr (at + 1, '@'))
         return error_set (err, ERR_VALIDATION, "field email: '%s' is no mail address", in->email);
-    if (!server && (!strcmp (in->role, "root") || !strcmp (in->role, "system")))
+    if (!auth_role_may_give (c->who.role, in->role))
         return error_set (err, ERR_ROLE_NOT_ALLOWED, "field role: %s may not make a user of role %s",
                           c->who.role, in->role);
     if (db_query (c->db, &sql_auth_company_known, &rows, err, V_STR (in->company)) < 0 ||
@@ -107,7 +108,6 @@ int auth_create_user (struct call *c, const struct auth_create_user_in *in, stru
 int auth_user_end (struct call *c, const char *user, struct error *err)
 {
     const char *session = auth_user_session (c->arena, user);
-    int64_t until = c->now / 1000 + AUTH_TOKEN_TTL_MAX_S;
     cleanup_rows struct rows rows = { 0 };
     int rc;
 
@@ -118,10 +118,10 @@ int auth_user_end (struct call *c, const char *user, struct error *err)
     if (rc < 0)
         return -1;
     rows_done (&rows);
-    call_after_commit (c, EFFECT_REVOKE_SESSION, session, NULL, until);
+    call_after_commit (c, EFFECT_REVOKE_SESSION, session, NULL, AUTH_FOR_EVER_S);
     return db_exec (c->db, &sql_auth_keys_remove, err, V_STR (c->who.company), V_STR (user)) < 0 ||
                    db_exec (c->db, &sql_auth_session_revoke, err, V_STR (c->who.company), V_STR (session),
-                            V_INT (until)) < 0
+                            V_INT (AUTH_FOR_EVER_S)) < 0
                ? -1
                : 0;
 }

@@ -209,16 +209,19 @@ int users_update (struct call *c, const struct users_update_in *in, struct users
 int users_delete (struct call *c, const struct users_delete_in *in, struct users_delete_out *out,
                   struct error *err)
 {
-    int64_t n;
+    struct user u;
 
     (void)out;
     if (!strcmp (in->user, c->who.user))
         return error_set (err, ERR_INVALID_USER_ID, "user %s: nobody can delete themselves", in->user);
-    if ((n = db_exec (c->db, &sql_auth_user_remove, err, V_STR (c->who.company), V_STR (in->user))) < 0)
+    if (user_get (c, in->user, &u, err) < 0)
         return -1;
-    if (!n)
-        return error_set (err, ERR_INVALID_USER_ID, "user %s: no such user", in->user);
-    return auth_user_end (c, in->user, err);
+    if (!auth_role_may_give (c->who.role, u.role))
+        return error_set (err, ERR_ROLE_NOT_ALLOWED, "user %s has role %s: %s may not delete them", in->user,
+                          u.role, c->who.role);
+    return db_exec (c->db, &sql_auth_user_remove, err, V_STR (c->who.company), V_STR (in->user)) < 0
+               ? -1
+               : auth_user_end (c, in->user, err);
 }
 
 /* -- preferences ----------------------------------------------------------------------------------- */
