@@ -3,8 +3,9 @@
 
 Called by `./dev test`, which has made build/stoker and the environments and tells them by STOKER*. Each suite is a row
 of SUITES: a name, a shell-free command, what closing line its runner prints. The output of a suite goes to a log file;
-its closing line is printed when it ends, and the tail of the log when it failed. The last line of all is
-`N passed, N failed, N skipped`. Exit status 1 when anything failed.
+its closing line is printed when it ends, and the tail of the log when it failed. A suite that could not be started, that
+ended without a closing line, whose exit code contradicts it, or that ran no test at all, counts as one failure. The last
+line of all is `N passed, N failed, N skipped`. Exit status 1 when anything failed.
 """
 import os
 import pathlib
@@ -77,8 +78,12 @@ def run(row, results, say):
     start = time.monotonic()
     log = LOGS / f"{row['name']}.log"
     with log.open("wb") as out:
-        code = subprocess.call(row["command"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                               env={**os.environ, **row["env"]})
+        try:
+            code = subprocess.call(row["command"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                   env={**os.environ, **row["env"]})
+        except OSError as error:
+            code = 127
+            out.write(f"{row['command'][0]}: {error}\n".encode())
     text = log.read_text(errors="replace")
     counted = count(text)
     took = time.monotonic() - start
@@ -86,6 +91,10 @@ def run(row, results, say):
         counted = (0, 1, 0, f"no closing line, exit code {code}")
     elif code != 0 and counted[1] == 0:
         counted = (counted[0], 1, counted[2], f"{counted[3]}, but exit code {code}")
+    elif code == 0 and counted[1]:
+        counted = (*counted[:3], f"{counted[3]}, though exit code 0")
+    elif sum(counted[:3]) == 0:
+        counted = (0, 1, 0, f"{counted[3]}: no test ran")
     results[row["name"]] = counted
     with say:
         print(f"{row['name']:12} {counted[3]}  [{took:.0f} s]", flush=True)
@@ -126,6 +135,8 @@ def main():
         t.start()
     for t in threads:
         t.join()
+    for row in rows:
+        results.setdefault(row["name"], (0, 1, 0, ""))  # whatever kept it from being run has been printed
     passed, failed, skipped = (sum(r[i] for r in results.values()) for i in range(3))
     print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     sys.exit(1 if failed else 0)
