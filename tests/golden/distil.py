@@ -6,7 +6,7 @@ resp_body (ids, tokens and keys are already stand-ins there). Out, one line an e
 that of the answers (so what an answer shows was done before it):
 
     {"method", "path", "query"?, "auth"?: basic|bearer, "headers"?, "body"?, "upload"?, "status", "subcode"?,
-     "shape"?: number of the answer's shape, "learn"?: {name: place in the answer's data}}
+     "versions"?: those of the endpoint: asked for, answered; "shape"?: number of the answer's shape, "learn"?: {name: place in the answer's data}}
 
 and a first line {"shapes": [...]}. Lines with "setup" were not recorded: they make what clients outside the recording
 had made (queues, tasks that wait for an agent). What stays of an answer is codes, names of fields and their types; of a request what
@@ -138,6 +138,7 @@ def distil(record, names, shapes):
     if isinstance(answer, dict) and "meta" in answer:
         if answer["meta"]["result_subcode"]:
             out["subcode"] = answer["meta"]["result_subcode"]
+        out["versions"] = [answer["meta"]["endpoint"][k] for k in ("requested_version", "actual_version")]
         answer = answer["data"]
     learned = names.learn(answer)
     if learned:

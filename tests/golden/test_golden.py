@@ -17,7 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ["01-sdk-task-init", "02-sdk-task-ops", "03-agent-daemon", "03b-agent-sdk-task", "04-agent-admin",
          "05-trains-sdk", "06-dataset", "07b-hpo-base", "07b-hpo"]
 NAME = re.compile(r"\{\{(\w+)\}\}")
+ID = re.compile("[0-9a-f]{32}$")
 EXTRA = "not in the recording"
+SEEN, PLAYED = set(), set()  # rows of DIFFERENCES that were met, recordings that were played
 
 
 class Player:
@@ -28,6 +30,11 @@ class Player:
 
     def fill(self, text):
         return NAME.sub(lambda m: self.ids.get(m[1], "0" * 32), text)
+
+    def unknown(self, exchange):
+        """Names of what an earlier answer should have shown us and did not, in a request's text."""
+        return sorted({name for name in NAME.findall(json.dumps({k: v for k, v in exchange.items() if k != "learn"}))
+                       if name not in self.ids})
 
     def send(self, exchange):
         port = self.server.files_port if exchange.get("service") == "files" else self.server.api_port
@@ -69,6 +76,8 @@ class Player:
                     value = None
             if isinstance(value, str):
                 self.ids[name] = value
+            else:
+                yield ".".join(map(str, ["data", *place])), f"{kind(value)}, recorded a text to be used later"
 
     def play(self, line):
         """One exchange: list of (call, place, words) where the answer is not as recorded, and the answer."""
@@ -80,16 +89,20 @@ class Player:
             answer = json.loads(text) if "shape" in exchange or "setup" in exchange else {}
         except ValueError:
             return [(call, "body", f"no JSON: {text[:200]}")], exchange, text
-        subcode, message = 0, ""
+        subcode, message, meta = 0, "", None
         if isinstance(answer, dict) and "meta" in answer:
+            meta = answer["meta"]
             subcode, message = answer["meta"]["result_subcode"], answer["meta"]["result_msg"]
             answer = answer["data"]
         if status != exchange["status"]:
             wrong.append((call, "status", f"{status}/{subcode}, recorded {exchange['status']}: {message}"))
         elif subcode != exchange.get("subcode", 0):
             wrong.append((call, "subcode", f"{subcode}, recorded {exchange.get('subcode', 0)}: {message}"))
-        elif status == 200:
-            self.learn(exchange, answer)
+        else:
+            if "versions" in exchange:
+                wrong += [(call, f"meta.{k}", words) for k, words in compare_meta(exchange, call, meta)]
+            if status == 200:
+                wrong += [(call, *found) for found in self.learn(exchange, answer)]
         return wrong, exchange, answer
 
 
@@ -97,6 +110,22 @@ def kind(value):
     if isinstance(value, bool):
         return "b"
     return "n" if value is None else "s" if isinstance(value, str) else "num" if isinstance(value, (int, float)) else type(value)
+
+
+def compare_meta(exchange, call, meta):
+    """Yield (place, words) for each member of an answer's envelope that is not as all recorded ones are."""
+    if meta is None:
+        yield "*", "no envelope"
+        return
+    status, versions = exchange["status"], exchange["versions"]
+    want = {"id": ID, "trx": ID, "endpoint": {"name": call, "requested_version": versions[0], "actual_version": versions[1]},
+            "result_code": status, "result_subcode": exchange.get("subcode", 0),
+            "result_msg": re.compile("OK" if status == 200 else "(?!OK$)."), "error_stack": None, "error_data": {}}
+    for key in want.keys() | meta.keys():
+        value = meta.get(key, EXTRA if key in want else None)
+        good = want[key].match(str(value)) if isinstance(want.get(key), re.Pattern) else key in want and value == want[key]
+        if not good:
+            yield key, f"{json.dumps(value)}, recorded {want.get(key)}"
 
 
 def compare(want, have, place):
@@ -131,7 +160,9 @@ def compare(want, have, place):
 def meant(call, place, words):
     if words.startswith(EXTRA):
         place = "+" + place
-    return any(fnmatch.fnmatchcase(call, c) and fnmatch.fnmatchcase(place, p) for c, p, _ in DIFFERENCES)
+    found = [row for row in DIFFERENCES if fnmatch.fnmatchcase(call, row[0]) and fnmatch.fnmatchcase(place, row[1])]
+    SEEN.update(found)
+    return bool(found)
 
 
 @pytest.fixture(scope="module")
@@ -142,14 +173,17 @@ def player(shared_server):
 def replay(player, name):
     """(line, call, place, words) of every difference that is not meant."""
     lines = (HERE / f"{name}.jsonl").read_text().splitlines()
+    PLAYED.add(name)
     wrong = []
     for number, line in enumerate(lines[1:], 2):
+        lost = player.unknown(json.loads(line))
         found, exchange, answer = player.play(line)
         if not found and exchange["status"] == 200 and "shape" in exchange:
             shapes = json.loads(player.fill(lines[0]))["shapes"]
             call = "files" if exchange.get("service") == "files" else exchange["path"].rstrip("/").split("/")[-1]
             found = [(call, p, w) for p, w in compare(shapes[exchange["shape"]], answer, "data")]
         wrong += [(number, *f) for f in found if not meant(*f)]
+        wrong += [(number, exchange["path"], name, "was never learned") for name in lost]
     return wrong
 
 
@@ -171,5 +205,8 @@ def test_replay_by_post(server):
 
 
 def test_every_difference_has_a_reason():
+    """And is still one: a row that no recording meets hides what may come."""
     for call, place, why in DIFFERENCES:
         assert call and place and len(why) > 20
+    if PLAYED.issuperset(NAMES):
+        assert [row for row in DIFFERENCES if row not in SEEN] == []
