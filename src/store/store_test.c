@@ -1,5 +1,5 @@
 /* store_test.c - the store's promises: groups, failing handlers, lost transactions, full disk, versions, locks. A small
- * VFS in front of SQLite's own fails chosen writes to the log. */
+ * VFS in front of SQLite's own fails chosen writes to the log, or its syncs, and knows whether all of it is on the disk. */
 #include "base/unit.h"
 
 #include "base/clock.h"
@@ -23,6 +23,8 @@
 static atomic_int wal_writes;  /* counted while armed */
 static atomic_ullong fail_set; /* bit n: the n-th write to the log from now fails */
 static atomic_int fail_code;
+static atomic_bool wal_dirty;            /* written and not synced since */
+static atomic_int wal_syncs, fail_syncs; /* counted; so many of the next fail */
 static sqlite3_io_methods wal_methods;
 static const sqlite3_io_methods *real_methods;
 static sqlite3_vfs fault_vfs, *real_vfs;
@@ -33,7 +35,19 @@ static int wal_write (sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 
     if (i < 64 && (atomic_load (&fail_set) >> i & 1))
         return atomic_load (&fail_code);
+    atomic_store (&wal_dirty, true);
     return real_methods->xWrite (f, p, n, at);
+}
+
+static int wal_sync (sqlite3_file *f, int flags)
+{
+    if (atomic_load (&fail_syncs) > 0) {
+        atomic_fetch_sub (&fail_syncs, 1);
+        return SQLITE_IOERR_FSYNC;
+    }
+    atomic_fetch_add (&wal_syncs, 1);
+    atomic_store (&wal_dirty, false);
+    return real_methods->xSync (f, flags);
 }
 
 static int fault_open (sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out)
@@ -46,6 +60,7 @@ static int fault_open (sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int 
             real_methods = f->pMethods;
             wal_methods = *f->pMethods;
             wal_methods.xWrite = wal_write;
+            wal_methods.xSync = wal_sync;
         }
         f->pMethods = &wal_methods;
     }
@@ -62,6 +77,7 @@ static void arm (unsigned long long set, int code)
 static int tear_down (void **state)
 {
     arm (0, 0);
+    atomic_store (&fail_syncs, 0);
     return fixture_tear_down (state);
 }
 
@@ -74,6 +90,7 @@ struct put {
     bool huge;       /* a value of 4 MB */
     bool roll_back;  /* do what SQLite does when it gives up: the transaction is gone */
     int runs, order; /* order: counted at done */
+    bool dirty;      /* told while the log was not on the disk */
     int rc;
     struct error err;
     sem_t *done;
@@ -105,6 +122,7 @@ static void put_done (struct store_write *w, int rc, const struct error *err)
     p->rc = rc;
     p->err = *err;
     p->order = atomic_fetch_add (&done_order, 1);
+    p->dirty = atomic_load (&wal_dirty);
     sem_post (p->done);
 }
 
@@ -326,6 +344,70 @@ static void failing_writes (void **state)
     alone = (int)store_stats (f->store).alone;
     assert_true (failed > 0); /* or the test shows nothing */
     assert_true (alone > failed);
+}
+
+/* Tests of other things do without syncs. */
+static void open_durable (struct fixture *f)
+{
+    struct error err = { 0 };
+
+    store_close (f->store);
+    f->store = NULL;
+    if (store_open (&(struct store_options){ .folder = f->folder, .readers = 3 }, &f->store, &err) < 0)
+        fail_msg ("%s", err.text);
+}
+
+/* Nobody is told "done" before the log is on the disk, in a group or (one of them fails its transaction) alone. */
+static void durable_before_done (void **state)
+{
+    struct fixture *f = *state;
+
+    open_durable (f);
+    for (int n = 0; n < 4; n++) {
+        struct put p[5] = { 0 };
+        int syncs = atomic_load (&wal_syncs);
+
+        for (int i = 0; i < 5; i++)
+            snprintf (p[i].key, sizeof (p[i].key), "d%d.%d", n, i);
+        p[3].roll_back = n == 2;
+        p[3].fail_with = n == 2 ? EIO : 0;
+        run_group (f->store, p, 5);
+        assert_true (atomic_load (&wal_syncs) > syncs);
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal (p[i].rc, n == 2 && i == 3 ? -1 : 0);
+            assert_false (p[i].dirty);
+        }
+    }
+}
+
+/* The disk does not take the log: whoever hears "done" has it synced, the others hear of it and leave nothing. */
+static void failing_syncs (void **state)
+{
+    struct fixture *f = *state;
+
+    open_durable (f);
+    /* 1: only the group's own, all succeed alone; more: so many alone fail, too */
+    for (int n = 1; n <= 6; n++) {
+        struct put p[5] = { 0 };
+        int failed = 0;
+
+        for (int i = 0; i < 5; i++)
+            snprintf (p[i].key, sizeof (p[i].key), "y%d.%d", n, i);
+        run_group (f->store, &(struct put){ .key = "before" }, 1);
+        atomic_store (&fail_syncs, n);
+        run_group (f->store, p, 5);
+        assert_int_equal (atomic_load (&fail_syncs), 0);
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal (there (f->store, p[i].key), p[i].rc == 0);
+            if (p[i].rc < 0) {
+                failed++;
+                assert_int_equal (p[i].err.code, EIO);
+            } else {
+                assert_false (p[i].dirty);
+            }
+        }
+        assert_in_range (failed, n > 5 ? 1 : 0, n - 1);
+    }
 }
 
 static int limit_pages (struct db *db, void *arg, struct error *err)
@@ -674,6 +756,8 @@ int main (void)
         with_store (lost_transaction),
         with_store (lost_transaction_unnoticed),
         with_store (failing_writes),
+        with_store (durable_before_done),
+        with_store (failing_syncs),
         with_store (full_disk),
         with_store (reader_never_writes),
         with_store (newer_version_refused),

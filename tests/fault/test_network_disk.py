@@ -1,10 +1,10 @@
 """A data folder on a network file system, as statfs() would tell of one: the server works, and says what may go wrong."""
-import shutil
 import subprocess
 
 import pytest
 
 from conftest import STOKER, Server
+from preload import library
 
 PRETEND = r"""
 #define _GNU_SOURCE
@@ -28,12 +28,7 @@ int statfs64 (const char *path, struct statfs64 *to) { return ask ("statfs64", p
 @pytest.fixture(scope="module")
 def pretend(tmp_path_factory):
     """A library that changes what statfs() says of one folder."""
-    if not shutil.which("cc"):
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("pretend")
-    (folder / "pretend.c").write_text(PRETEND)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "pretend.so", folder / "pretend.c"], check=True)
-    return folder / "pretend.so"
+    return library(tmp_path_factory.mktemp("pretend"), PRETEND)
 
 
 @pytest.mark.parametrize("kind, name", [("6969", "NFS"), ("0bd00bd0", "Lustre"), ("ff534d42", "CIFS"), ("ef53", None)])
