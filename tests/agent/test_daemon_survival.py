@@ -207,6 +207,23 @@ def test_server_away(server_factory, daemons, tmp_path):
     assert check_counted(server, task) > before + 1000
 
 
+def test_answers_about_lines_are_lost(server, daemons, tmp_path):
+    """The server has stored the lines and every other answer is lost: they are sent again, and none is there twice."""
+    proxy = Proxy(server.api_port)
+    proxy.swallow, proxy.mark, proxy.lose = b"events.add_batch", b"HTTP/1.1 200", lambda n: n % 2 == 0
+    conf = config_by(server, proxy, tmp_path / "proxy.conf")
+    d = daemons(server, "--queue", "default", conf=conf).ready()
+    task = make_task(server, COUNTER.format(folder=str(tmp_path)))
+    wait_for("answers to be lost", lambda: proxy.swallowed >= 10)
+    n = lines(tmp_path)
+    wait_console(server, task, f"line {n}\n")
+    (tmp_path / "enough").touch()
+    assert wait_status(server, task)["status"] == "completed"
+    assert check_counted(server, task) > n
+    d.end()
+    proxy.cut()
+
+
 def test_task_ends_while_server_is_away(server_factory, daemons, tmp_path):
     server = server_factory()
     d = daemons(server, "--queue", "default").ready()
