@@ -29,8 +29,9 @@ class Load:
         self.created, self.enqueued, self.popped = {}, set(), set()
         self.maybe_out = 0  # takes whose answer never came
         self.claims = {}    # token -> task or None (no answer)
-        self.lines = {}     # task -> how many log lines were acknowledged
-        self.points = {}    # task -> how many points
+        self.lines = {}     # task -> (how many log lines were sent at once, were they acknowledged)
+        self.points = {}    # task -> the same of points
+        self.checked = {"lines": 0, "points": 0}
         self.unexpected = []
 
     def note(self, fn):
@@ -59,15 +60,17 @@ class Load:
             self.note(lambda: self.claims.__setitem__(token, got.get("task", "")))
         elif kind == 2:
             n = rng.randrange(1, 20)
+            self.note(lambda: self.lines.__setitem__(task, (n, False)))
             self.server.batch("events.add_batch", [
                 {"type": "log", "task": task, "msg": f"line {i}", "timestamp": 1700000000000 + i} for i in range(n)])
-            self.note(lambda: self.lines.__setitem__(task, n))
+            self.note(lambda: self.lines.__setitem__(task, (n, True)))
         else:
             n = rng.randrange(1, 50)
+            self.note(lambda: self.points.__setitem__(task, (n, False)))
             self.server.batch("events.add_batch", [
                 {"type": "training_stats_scalar", "task": task, "metric": "m", "variant": "v", "iter": i, "value": i / 2,
                  "timestamp": 1700000000000 + i} for i in range(n)])
-            self.note(lambda: self.points.__setitem__(task, n))
+            self.note(lambda: self.points.__setitem__(task, (n, True)))
 
     def client(self, seed):
         rng = random.Random(seed)
@@ -117,6 +120,14 @@ def integrity(server):
 
 def check(load):
     server = load.server
+    claimed = [t for t in load.claims.values() if t]
+    for token, task in load.claims.items():  # the answer was lost: asked again, the same task or a new one, never another's
+        if task is None:
+            got = server.call("x_queues.claim", queues=[load.queue], worker="w", token=token).get("task", "")
+            load.claims[token] = got
+            claimed += [got] if got else []
+    assert len(claimed) == len(set(claimed)), "a task was claimed twice"
+    claimed = set(claimed)
     entries = [e["task"] for e in server.call("queues.get_by_id", queue=load.queue)["queue"]["entries"]]
     assert len(entries) == len(set(entries)), "an entry twice"
     entries = set(entries)
@@ -126,27 +137,22 @@ def check(load):
         for t in server.call("tasks.get_all", id=ids[i:i + 500], only_fields=["id", "name"])["tasks"]:
             names[t["id"]] = t["name"]
     assert names == load.created, "an acknowledged task is missing"
-
-    claimed = [t for t in load.claims.values() if t]
-    assert len(claimed) == len(set(claimed)), "a task was claimed twice"
     assert not entries & load.popped, "a popped entry is still there"
-    assert not entries & set(claimed), "a claimed entry is still there"
-    missing = load.enqueued - entries - load.popped - set(claimed)
-    unanswered = load.maybe_out + sum(1 for t in load.claims.values() if t is None)
-    assert len(missing) <= unanswered, "an acknowledged entry is missing"
-    for token, task in load.claims.items():  # the answer was lost: asked again, the same task or a new one, never another's
-        if task is None:
-            got = server.call("x_queues.claim", queues=[load.queue], worker="w", token=token).get("task", "")
-            assert not got or got not in claimed
-            load.claims[token] = got
-            claimed.append(got)
-    for task, n in load.lines.items():
-        assert server.call("events.get_task_log", task=task, batch_size=500)["total"] == n
-    for task, n in load.points.items():
-        curve = server.call("events.scalar_metrics_iter_histogram", task=task, samples=1000)["m"]["v"]
-        assert curve["x"] == list(range(n)) and curve["y"] == [i / 2 for i in range(n)]
-    load.lines.clear()
-    load.points.clear()
+    assert not entries & claimed, "a claimed entry is still there"
+    assert not claimed & load.popped, "popped and claimed"
+    missing = load.enqueued - entries - load.popped - claimed
+    assert len(missing) <= load.maybe_out, "an acknowledged entry is missing"
+    for task, (n, acknowledged) in load.lines.items():
+        total = server.call("events.get_task_log", task=task, batch_size=500)["total"]
+        assert total == n or not acknowledged and total == 0, "a batch of lines is there whole or not at all"
+    for task, (n, acknowledged) in load.points.items():
+        curves = server.call("events.scalar_metrics_iter_histogram", task=task, samples=1000)
+        if curves or acknowledged:
+            curve = curves["m"]["v"]
+            assert curve["x"] == list(range(n)) and curve["y"] == [i / 2 for i in range(n)]
+    for what in load.checked:
+        load.checked[what] += sum(ok for _, ok in getattr(load, what).values())
+        getattr(load, what).clear()
     assert load.unexpected == []
 
 
@@ -168,7 +174,8 @@ def test_kill_at_random_points(server_factory):
             load.enqueued = {e["task"] for e in
                              server.call("queues.get_by_id", queue=load.queue)["queue"]["entries"]}
     print(f"acknowledged: {len(load.created)} tasks, {len(load.popped)} taken, {len(load.claims)} claims")
-    assert len(load.created) > 20, "or the load shows nothing"
+    assert len(load.created) > ROUNDS and load.popped and any(load.claims.values()) and all(load.checked.values()), \
+        "or the load shows nothing"
 
 
 # -- a full disk ------------------------------------------------------------------------------------------------------
