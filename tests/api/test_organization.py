@@ -207,6 +207,34 @@ def test_usages(s):
     assert out["users"]["series"][0]["duration"] == [0, 10 * 3600]
 
 
+def test_usages_when_the_clock_was_put_back(s):
+    """A run that ends before it began lasted nobody knows how long: it takes nothing away from the others."""
+    where = project(s, "usages and clocks")
+    queue = s.call("queues.create", name="q of clocks")["id"]
+    right, wrong = (task(s, project=where, execution={"queue": queue}) for _ in range(2))
+    run_then(s, {right: ("2026-05-02T10:00:00+00:00", "2026-05-02T11:00:00+00:00", "completed"),
+                 wrong: ("2026-05-02T12:00:00+00:00", "2026-05-02T11:30:00+00:00", "completed")})
+    entry, = usages(s, "2026-05-02", "2026-05-02", projects=[where], breakdown_keys=["project"])["projects"]["total"]
+    assert entry["duration"] == 3600
+
+
+def test_usages_have_a_size(s):
+    """Ten years of a few projects are told, ten years of hundreds are not; a task is counted once, however often its
+    projects are named."""
+    times, every = {}, []
+    for i in range(275):
+        every.append(project(s, f"usages of many {i}"))
+        run = ("2026-05-02T10:00:00+00:00", "2026-05-02T11:00:00+00:00", "completed")
+        times[task(s, project=every[-1], execution={"queue": "gone" * 8})] = run
+    run_then(s, times)
+    asked = {"from_date": "2017-01-01", "to_date": "2027-01-01", "breakdown_keys": ["project"]}
+    out = s.call("organization.get_project_usages", projects=every[:9] + every[:9], **asked)["projects"]
+    assert [e["duration"] for e in out["total"]] == [3600] * 9 and len(out["series"][0]["dates"]) == 3653
+    assert s.fails("organization.get_project_usages", projects=every, **asked) == (400, 12)
+    out = s.call("organization.get_project_usages", projects=every, **{**asked, "from_date": "2026-01-01"})["projects"]
+    assert [e["duration"] for e in out["total"]] == [3600] * 275
+
+
 def test_usages_of_what_runs(s):
     where = project(s, "usages of what runs")
     queue = s.call("queues.create", name="q that runs")["id"]

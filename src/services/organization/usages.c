@@ -8,7 +8,7 @@
 #include "sql/sql.h"
 #include "store/store.h"
 
-enum { SECOND = 1000, DAY = 24 * 3600 * SECOND, DAYS_MAX = 3660 };
+enum { SECOND = 1000, DAY = 24 * 3600 * SECOND, DAYS_MAX = 3660, CELLS_MAX = 1000000 };
 
 /* -- what is asked ------------------------------------------------------------------------------------------------ */
 enum field { DURATION, CPU, GPU, FIELDS };
@@ -109,6 +109,7 @@ struct day {
 struct sums {
     const struct wish *w;
     struct day *days;
+    size_t n; /* how many were opened */
     const char *id, *name;
     bool any, made_up[FIELDS]; /* made_up: no worker of a queue said how many it uses, so it is one */
     struct str total, series;
@@ -205,6 +206,21 @@ static bool goes_on (const struct sums *s, struct rows *r)
     return !s->id || text_is (row_text (r, 0), s->id);
 }
 
+/* What is summed from now on: one more row of days, as far as an answer may grow. */
+static int open_sums (struct call *c, struct sums *s, struct rows *r, struct error *err)
+{
+    close_sums (s);
+    if (++s->n * s->w->days > CELLS_MAX)
+        return error_set (err, ERR_VALIDATION,
+                          "to_date: %zu days of more than %zu projects, queues or users are too much for one "
+                          "answer: ask for fewer days or projects",
+                          s->w->days, s->n - 1);
+    s->any = true;
+    s->id = row_null (r, 0) ? NULL : row_str (r, 0, c->arena);
+    s->name = row_null (r, 1) ? s->id : row_str (r, 1, c->arena);
+    return 0;
+}
+
 static int usages_by (struct call *c, const struct wish *w, enum key key, struct text *ret, struct error *err)
 {
     struct sums s = { .w = w,
@@ -221,12 +237,8 @@ static int usages_by (struct call *c, const struct wish *w, enum key key, struct
                   V_INT (w->development)) < 0)
         return -1;
     while ((more = db_next (&r, err)) > 0) {
-        if (!goes_on (&s, &r)) {
-            close_sums (&s);
-            s.any = true;
-            s.id = row_null (&r, 0) ? NULL : row_str (&r, 0, c->arena);
-            s.name = row_null (&r, 1) ? s.id : row_str (&r, 1, c->arena);
-        }
+        if (!goes_on (&s, &r) && open_sums (c, &s, &r, err) < 0)
+            return -1;
         s.made_up[CPU] |= row_null (&r, 4);
         s.made_up[GPU] |= row_null (&r, 5);
         add_run (&s, row_int (&r, 2), row_int (&r, 3), row_null (&r, 4) ? 1 : row_real (&r, 4),
