@@ -263,30 +263,61 @@ static bool allowed (const struct pack_wish *w, const char *what)
     return false;
 }
 
-/* "+++ b/path" of the patch names each file that travels. */
+/* The file that "diff --git a/X b/X" names, in quotes where it has odd characters; NULL: it is no such line. */
+static const char *file_of_diff (struct packer *p, const char *line, size_t n)
+{
+    const char *b;
+    size_t quote;
+
+    if (n < 11 || memcmp (line, "diff --git ", 11))
+        return NULL;
+    quote = line[n - 1] == '"';
+    b = quote ? memmem (line, n, " \"b/", 4) : memmem (line, n, " b/", 3);
+    b = b ? b + 3 + quote : line + 11;
+    return arena_strndup (p->arena, b, (size_t)(line + n - b) - quote);
+}
+
+/* One line that travels as part of a file. */
+static int check_line (struct packer *p, const char *file, const char *line, size_t n, struct error *err)
+{
+    if (!secret_token (line, n) || allowed (p->wish, file) || allowed (p->wish, "secrets"))
+        return 0;
+    return error_set (err, EPERM,
+                      "%s: an added line holds what looks like a password or token, and would be stored with "
+                      "the task; take it out, or --allow %s",
+                      file, file);
+}
+
+/* A file that travels whole. */
+static int check_text (struct packer *p, const char *file, struct text text, struct error *err)
+{
+    for (const char *line = text.p, *stop = line + text.n, *end; line < stop; line = end + 1) {
+        end = memchr (line, '\n', (size_t)(stop - line));
+        end = end ? end : stop;
+        if (check_line (p, file, line, (size_t)(end - line), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Each file that the patch names, and each line that it adds. */
 static int check_diff (struct packer *p, struct error *err)
 {
-    const char *line = p->out->diff.p, *stop = line + p->out->diff.n, *end;
-    char *file = NULL;
+    const char *line = p->out->diff.p, *stop = line + p->out->diff.n, *end, *file = NULL, *next;
 
     for (; line < stop; line = end < stop ? end + 1 : end) {
         end = memchr (line, '\n', (size_t)(stop - line));
         end = end ? end : stop;
-        if (!strncmp (line, "diff --git a/", 13)) {
-            const char *b = memmem (line, (size_t)(end - line), " b/", 3);
-            file = arena_strndup (p->arena, b ? b + 3 : line + 13, (size_t)(end - (b ? b + 3 : line + 13)));
+        next = file_of_diff (p, line, (size_t)(end - line));
+        if (next) {
+            file = next;
             if (secret_file (path_base (file)) && !allowed (p->wish, file))
                 return error_set (
                     err, EPERM,
                     "%s looks like a secret and would travel in the task's diff; --allow %s if it is none",
                     file, file);
-        } else if (*line == '+' && file && secret_token (line + 1, (size_t)(end - line - 1)) &&
-                   !allowed (p->wish, file) && !allowed (p->wish, "secrets"))
-            return error_set (err, EPERM,
-                              "%s: an added line holds what looks like a password or token, and would be "
-                              "stored with the task; "
-                              "take it out, or --allow %s",
-                              file, file);
+        } else if (*line == '+' && file && check_line (p, file, line + 1, (size_t)(end - line) - 1, err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -434,6 +465,8 @@ static int literal_script (struct packer *p, struct error *err)
         return error_wrap (err, "outside a git repository the script itself travels with the task");
     if (!is_text (str_text (&s)))
         return error_set (err, EILSEQ, "%s: not UTF-8, which a script that travels alone must be", p->script);
+    if (check_text (p, p->script, str_text (&s), err) < 0)
+        return -1;
     p->out->diff = str_text (&s);
     p->out->working_dir = ".";
     p->out->project = path_base (p->cwd);
@@ -456,6 +489,8 @@ static int read_requirements (struct packer *p, struct error *err)
             return -1;
         if (!is_text (str_text (&s)))
             return error_set (err, EILSEQ, "%s: not UTF-8", tries[i]);
+        if (check_text (p, given ? given : "requirements.txt", str_text (&s), err) < 0)
+            return -1;
         p->out->requirements = str_text (&s);
         return 0;
     }

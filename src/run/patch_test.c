@@ -2,6 +2,7 @@
 #include "run/folder_test.h"
 #include "run/patch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char base[] =
@@ -180,10 +181,50 @@ static void scripts_are_no_patches (void **state)
     assert_true (patch_is (TEXT ("diff --git a/x b/x\n")));
 }
 
+/* Whichever way the paths are read, with prefixes or without: what they name lies within the checkout and not in .git. */
+static void nothing_outside (void **state)
+{
+    static const char *const paths[] = { "../out/x",     "d/../../out/x", "/tmp/stoker-patch-out", "link/x",
+                                         ".git/hooks/x", ".GIT/hooks/x",  "d/../.git/x",           "link" };
+    static const char *const prefixes[][2] = { { "a/", "b/" }, { "", "" }, { "c/", "w/" }, { "a/", "" } };
+    static const char *const forms[] = {
+        "diff --git %1$s%3$s %2$s%3$s\nnew file mode 100644\n--- /dev/null\n+++ %2$s%3$s\n@@ -0,0 +1 "
+        "@@\n+b\n",
+        "diff --git %1$s%3$s %2$s%3$s\n--- %1$s%3$s\n+++ %2$s%3$s\n@@ -1 +1 @@\n-old\n+b\n",
+        "diff --git %1$s%3$s %2$s%3$s\n--- %1$s%3$s\n+++ %2$s%3$s\n@@ -0,0 +1 @@\n+b\n",
+        "diff --git %1$sd/q.sql %2$s%3$s\nsimilarity index 100%%\nrename from d/q.sql\nrename to %3$s\n",
+        "diff --git %1$s%3$s %2$s%3$s\ndeleted file mode 100644\nindex 1..0\nBinary files %1$s%3$s and "
+        "/dev/null "
+        "differ\n",
+    };
+    struct folder f = folder_new ();
+    struct error err = { 0 };
+
+    (void)state;
+    folder_sh (&f, base);
+    folder_sh (
+        &f,
+        "mkdir out && echo old >out/x && cd r && ln -s ../out link && git add . && git commit -qm link && "
+        "cd .. && cp -a out before && cp -a r/.git/hooks hooks");
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        for (size_t k = 0; k < sizeof prefixes / sizeof prefixes[0]; k++)
+            for (size_t n = 0; n < sizeof forms / sizeof forms[0]; n++) {
+                char diff[1024];
+
+                snprintf (diff, sizeof diff, forms[n], prefixes[k][0], prefixes[k][1], paths[i]);
+                (void)!apply (&f, text_of (diff), &err);
+                folder_sh (
+                    &f, "diff -r out before && diff -r hooks r/.git/hooks && test ! -e r/.git/x && test ! -e "
+                        "/tmp/stoker-patch-out && cd r && git reset -q --hard && git clean -fdqx");
+            }
+    folder_done (&f);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (changes_come_back),
+        cmocka_unit_test (nothing_outside),
         cmocka_unit_test (made_by_other_hands),
         cmocka_unit_test (binary_files_without_content),
         cmocka_unit_test (what_does_not_fit_changes_nothing),

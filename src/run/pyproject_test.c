@@ -12,6 +12,12 @@ static void names (void **state)
           "my-app-x" },
         { "pyproject.toml", "[tool.poetry]\nname=\"p\"\n", "p" },
         { "pyproject.toml", "[tool.black]\nname = 'no'\n", NULL },
+        { "pyproject.toml", "[ project ]\nauthors = [ {email = 'j', name = 'Jane'} ]\nname = 'late'\n",
+          "late" },
+        { "pyproject.toml", "[project]\nversion = '1'\n[[project.authors]]\nname = 'Jane'\n", NULL },
+        { "pyproject.toml", "# [project]\n[tool.x]\nname = 'no'\n[project]\nname = 'yes'\n", "yes" },
+        { "pyproject.toml", "[project]\nnames = 'no'\nname", NULL },
+        { "pyproject.toml", "[project", NULL },
         { "setup.cfg", "[options]\n\n[metadata]\nfilename = no\nname = my_app\r\n", "my-app" },
         { "setup.py", "from setuptools import setup\nsetup (version='1', name = 'own',\n)\n", "own" },
         { "setup.py", "from setuptools import setup\nNAME='x'\nsetup (name=NAME)\n", NULL },
@@ -56,8 +62,44 @@ static void projects (void **state)
     }
 }
 
+/* -- what the installer says of it */
+static const char *said;
+
+static int say_project (const struct install *in, bool locked, struct str *ret, struct error *err)
+{
+    (void)in;
+    (void)locked;
+    (void)err;
+    str_puts (ret, said);
+    return 0;
+}
+
+/* Our own indexes, as an installer may spell them, do not become the task's; foreign ones do. */
+static void indexes (void **state)
+{
+    (void)state;
+    static const struct installer how = { .name = "uv", .project = say_project };
+    const struct indexes ours = { .index = "https://Bob:s%7Ccret@HOST.example",
+                                  .extra = "http://a:b@one.example:80/x http://two.example/y/" };
+    struct folder f = folder_new ();
+    struct pyproject p = { .folder = f.path, .uv_lock = true };
+    struct install in = { .arena = f.arena, .folder = f.path, .indexes = &ours, .how = &how };
+    struct str lines;
+    struct error err = { 0 };
+    said = "--index-url https://Bob:s%7Ccret@host.example/\n--extra-index-url http://a:b@one.example/x\n"
+           "--extra-index-url http://two.example/y\n--extra-index-url https://pypi.org/simple/\n"
+           "--extra-index-url http://two.example/z\n--extra-index-url http://one.example.org/x\n-e "
+           ".\nnumpy==1.0\n";
+    assert_int_equal (pyproject_requirements (&in, &p, &lines, &err), 0);
+    assert_string_equal (
+        lines.p, "--extra-index-url http://two.example/z\n--extra-index-url http://one.example.org/x\n"
+                 "-e .\nnumpy==1.0\n");
+    folder_done (&f);
+}
+
 int main (void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test (names), cmocka_unit_test (projects) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test (names), cmocka_unit_test (projects),
+                                        cmocka_unit_test (indexes) };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

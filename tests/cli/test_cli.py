@@ -193,6 +193,37 @@ def test_run_refuses_secrets_and_size(tmp_path, name, content, word):
     assert done.returncode == 0, done.stderr
 
 
+TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+
+@pytest.mark.parametrize("files, words, allow", [
+    ({'odd "name"/.env': "KEY=1\n"}, ["--include", 'odd "name"/.env'], None),
+    ({'odd\tname.txt': f"x = '{TOKEN}'\n"}, ["--include", "odd\tname.txt"], "secrets"),
+    ({"requirements.txt": f"numpy\n--index-url https://x/{TOKEN}/simple\n"}, [], "requirements.txt"),
+    ({"req.in": f"git+https://{TOKEN}@github.com/a/b"}, ["--requirements", "req.in"], "req.in")], ids=lambda v: "")
+def test_run_refuses_secrets_wherever_they_travel(tmp_path, files, words, allow):
+    """In files whose names git quotes, and in the list of requirements, which is no part of the diff."""
+    work = repository(tmp_path, {"train.py": "print('one')\n"})
+    for name, text in files.items():
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text(text)
+    run = lambda *more: subprocess.run([STOKER, "run", "--dry-run", *more, *words, "--", "python", "train.py"], cwd=work,
+                                       capture_output=True, text=True, env=clean_env(HOME=str(tmp_path)))
+    done = run()
+    assert done.returncode == 1 and "--allow" in done.stderr and TOKEN not in done.stderr
+    if allow:
+        assert run("--allow", allow).returncode == 0
+
+
+def test_a_script_that_travels_alone_holds_no_token(tmp_path):
+    (tmp_path / "alone.py").write_text(f"print('one')\nkey = '{TOKEN}'\n")
+    run = lambda *more: subprocess.run([STOKER, "run", "--dry-run", *more, "--", "python", "alone.py"], cwd=tmp_path,
+                                       capture_output=True, text=True, env=clean_env(HOME=str(tmp_path)))
+    done = run()
+    assert done.returncode == 1 and "--allow alone.py" in done.stderr and TOKEN not in done.stderr
+    assert run("--allow", "alone.py").returncode == 0
+
+
 def test_run_without_a_remote_or_a_script(tmp_path):
     env = clean_env(HOME=str(tmp_path))
     done = subprocess.run([STOKER, "run", "--dry-run", "--", "python", "absent.py"], cwd=tmp_path, capture_output=True,
