@@ -1,4 +1,5 @@
 """The unmodified `clearml` 2.1.12 against our server: what it reports is there, what it asks for comes back."""
+import io
 import json
 import os
 import pathlib
@@ -7,9 +8,11 @@ import shutil
 import subprocess
 import sys
 
+import numpy
+import PIL.Image
 import pytest
 
-from conftest import STOKER
+from conftest import GUARD, STOKER, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -102,7 +105,10 @@ def test_plots_and_images(shared_server, first):
     assert event["variant"] == "noise"
     status, headers, body = shared_server.raw(event["url"][len(shared_server.files):], None, shared_server.auth(),
                                               "GET", base=shared_server.files)
-    assert status == 200 and len(body) > 100
+    assert status == 200
+    pixels = numpy.asarray(PIL.Image.open(io.BytesIO(body)).convert("RGB"), int)
+    sent = (numpy.arange(48 * 48 * 3) % 255).reshape(48, 48, 3)
+    assert pixels.shape == sent.shape and abs(pixels - sent).mean() < 4  # the SDK sends a JPEG
 
 
 def test_artifacts_come_back_equal(shared_server, first, tmp_path):
@@ -134,10 +140,46 @@ def test_clone_with_overrides_is_used(shared_server, first, project, tmp_path):
     shared_server.call("tasks.started", task=clone, force=True)
     env = shared_server.env(CLEARML_TASK_ID=clone, TRAINS_TASK_ID=clone, CLEARML_LOG_TASK_TO_BACKEND="1")
     out = run_script(shared_server, "full_run.py", cwd=project, env=env)
-    assert f"TASK {clone} LR 0.75 BATCH 64" in out
+    assert f"TASK {clone} LR 0.75 BATCH 64 LAYERS [3, 5] relu" in out
     doc = shared_server.call("tasks.get_by_id", task=clone)["task"]
     assert doc["parent"] == first["id"]
     assert doc["hyperparams"]["Args"]["lr"]["value"] == "0.75"
+
+
+def test_clone_by_the_sdk_is_run_by_our_agent(shared_server, first, tmp_path):
+    """All of it through the SDK: clone, other parameters, another configuration, enqueue. The agent's run uses each of them,
+    and what was not changed is as it was."""
+    shared_server.call("queues.create", name="agent's")
+    out = run_script(shared_server, "-c", f"""
+from clearml import Task
+t = Task.clone(source_task={first['id']!r}, name="by the SDK")
+t.set_parameter("Args/lr", 0.5)
+t.set_parameter("Own/batch", 128)
+t.set_configuration_object("network", config_text="layers = [7]\\nact = gelu")
+assert Task.get_task(task_id=t.id).get_parameters()["Own/text"] == "ü – 漢字"
+Task.enqueue(t, queue_name="agent's")
+assert Task.get_task(task_id=t.id).get_status() == "queued"
+print("CLONE", t.id)
+""", cwd=tmp_path)
+    clone = re.search(r"CLONE (\w{32})", out)[1]
+    env = shared_server.env(CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1", STOKER_STATE=str(tmp_path / "state"),
+                            STOKER_CACHE=str(tmp_path / "cache"), PATH=f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}")
+
+    def ended():
+        task = shared_server.call("tasks.get_by_id", task=clone)["task"]
+        return task["status"] in ("completed", "failed", "stopped") and task
+    log = tmp_path / "agent.log"
+    with open(log, "wb") as to, subprocess.Popen([STOKER, "agent", "daemon", "--foreground", "--cpu-only", "--queue", "agent's"],
+                                                 env=env, stdin=subprocess.DEVNULL, stdout=to, stderr=to) as agent:
+        task = wait_for("the clone to end", ended, guard=3 * GUARD)
+        agent.terminate()
+    events = shared_server.call("events.get_task_log", task=clone, batch_size=1000, order="asc")["events"]
+    text = "".join(e["msg"] + "\n" for e in events)
+    assert task["status"] == "completed", text + log.read_text()
+    assert f"TASK {clone} LR 0.5 BATCH 128 LAYERS [7] gelu" in text
+    assert task["parent"] == first["id"] and task["hyperparams"]["Own"]["text"]["value"] == "ü – 漢字"
+    assert {(p["metric"], p["variant"]) for p in shared_server.call("events.get_task_plots", task=clone, iters=1)["plots"]} == {
+        ("confusion", "test"), ("curve", ""), ("table", "t")}
 
 
 def test_queries(shared_server, first, tmp_path):
@@ -145,7 +187,8 @@ def test_queries(shared_server, first, tmp_path):
 from clearml import Task
 names = [t.name for t in Task.get_tasks(project_name="SDK/all", task_name="one of everything")]
 assert names == ["one of everything"], names
-assert Task.query_tasks(project_name="SDK/all", tags=["first"]) , "by tag"
+assert {first['id']!r} in Task.query_tasks(project_name="SDK/all", tags=["first"])
+assert Task.query_tasks(project_name="SDK/all", tags=["no such tag"]) == []
 assert Task.get_tasks(project_name="SDK/all", task_name="no such name") == []
 t = Task.get_task(project_name="SDK/all", task_name="one of everything")
 assert t.id == {first['id']!r}
