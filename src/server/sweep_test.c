@@ -183,6 +183,94 @@ static void another_database (void **state)
     assert_int_equal (folder_remove (new_folder, &err), 0);
 }
 
+/* -- beside uploads, some of which take the place of others, some of which are given up */
+enum { UPLOADERS = 3, UPLOADS = 60, PATHS = 20 };
+static atomic_int at_work;
+
+struct upload {
+    struct arena *arena;
+    const char *path, *blob;
+};
+
+static int put_one (struct db *db, void *arg, struct error *err)
+{
+    const struct upload *u = arg;
+    struct file_row row = {
+        .path = u->path, .blob = u->blob, .sha256 = "00", .type = "text/plain", .user = "u", .created = 1
+    };
+
+    return file_put (db, "c", &row, err);
+}
+
+static void *upload_some (void *arg)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct error err = { 0 };
+
+    for (int i = 0; i < UPLOADS; i++) {
+        struct live_blob in_progress = { 0 };
+        struct blob b;
+        struct upload u = { .arena = a,
+                            .path = arena_printf (a, "beside/%d/%d", *(const int *)arg, i % PATHS) };
+
+        if (blob_create (&b, files, &err) < 0)
+            abort ();
+        live_add (&live, &in_progress, b.id.hex);
+        if (blob_place (&b, &err) < 0)
+            abort ();
+        u.blob = b.id.hex;
+        if (i % 5 == 4) { /* given up */
+            live_remove (&live, &in_progress);
+            blob_drop (&b);
+            continue;
+        }
+        if (store_write_wait (store, put_one, &u, &err) < 0)
+            abort ();
+        live_remove (&live, &in_progress);
+    }
+    at_work--;
+    return NULL;
+}
+
+static int look_at_rows (struct db *db, void *arg, struct error *err)
+{
+    for (int n = 0; n < UPLOADERS; n++)
+        for (int i = 0; i < PATHS; i++) {
+            struct file_row row;
+            int rc = file_find (db, arena, "c", arena_printf (arena, "beside/%d/%d", n, i), &row, err);
+
+            if (rc < 0)
+                return -1;
+            *(int *)arg += rc;
+            assert_true (!rc || there (row.blob));
+        }
+    return 0;
+}
+
+static void beside_uploads (void **state)
+{
+    pthread_t threads[UPLOADERS];
+    int numbers[UPLOADERS], found = 0;
+    struct error err = { 0 };
+
+    (void)state;
+    at_work = UPLOADERS;
+    for (int i = 0; i < UPLOADERS; i++) {
+        numbers[i] = i;
+        assert_int_equal (pthread_create (&threads[i], NULL, upload_some, &numbers[i]), 0);
+    }
+    while (at_work)
+        sweep ();
+    for (int i = 0; i < UPLOADERS; i++)
+        pthread_join (threads[i], NULL);
+    assert_int_equal (store_read (store, look_at_rows, &found, &err), 0);
+    assert_int_equal (found, UPLOADERS * PATHS * 4 / 5); /* every fifth path was always given up */
+    sweep ();
+    found = 0;
+    assert_int_equal (store_read (store, look_at_rows, &found, &err), 0);
+    assert_int_equal (sweep (), 0);
+}
+
 static int set_up (void **state)
 {
     struct store_options o = { .folder = mkdtemp (folder), .readers = 1, .sync_off = true };
@@ -212,6 +300,7 @@ int main (void)
         cmocka_unit_test (only_what_nothing_names),
         cmocka_unit_test (three_in_progress),
         cmocka_unit_test (told_to_stop),
+        cmocka_unit_test (beside_uploads),
         cmocka_unit_test (another_database),
     };
     return cmocka_run_group_tests (tests, set_up, tear_down);
