@@ -229,7 +229,7 @@ SELECT name, started, ended, ok, detail FROM task_stage WHERE task = ?1 ORDER BY
 
 -- name: task_times
 SELECT created, started, completed, published, status_changed, status, status_reason, status_message, enqueued,
-       last_worker, queue FROM task WHERE n = ?1;
+       last_worker, queue, claim FROM task WHERE n = ?1;
 
 -- name: task_comment
 SELECT comment FROM task WHERE n = ?1;

@@ -62,6 +62,16 @@ void digest_sha256_hex (struct text in, char out[2 * DIGEST_SHA256 + 1])
     digest_hex (raw, sizeof (raw), out);
 }
 
+char *digest_mark (struct arena *a, const char *secret)
+{
+    char hex[2 * DIGEST_SHA256 + 1];
+
+    if (!secret || !*secret)
+        return NULL;
+    digest_sha256_hex (text_of (secret), hex);
+    return arena_strndup (a, hex, 16);
+}
+
 void digest_random (void *p, size_t n)
 {
     must (RAND_bytes (p, (int)n));

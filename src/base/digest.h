@@ -19,6 +19,8 @@ void digest_hmac_sha256 (struct text key, struct text in, unsigned char out[DIGE
 void digest_hex (const unsigned char *p, size_t n, char *out);
 void digest_md5_hex (struct text in, char out[2 * DIGEST_MD5 + 1]);
 void digest_sha256_hex (struct text in, char out[2 * DIGEST_SHA256 + 1]);
+/* 16 hex digits by which a secret is known without being told; NULL for none. */
+char *digest_mark (struct arena *a, const char *secret);
 
 void digest_random (void *p, size_t n);                     /* for secrets */
 bool digest_equal (const void *a, const void *b, size_t n); /* takes as long wherever they differ */

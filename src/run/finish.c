@@ -107,6 +107,11 @@ static const char *report (struct run *r, const struct verdict *v)
     if (!v->call || !r->rank0 || r->options->quiet)
         return "none";
     client_set_patience (r->client, told_to_stop (r) ? CLIENT_BRIEF : CLIENT_FOREVER);
+    if (guard_task_taken (r->guard,
+                          r->client)) { /* while nothing could be heard of us: it is no longer ours to end */
+        log_info ("run", "%s: not said, another agent has taken the task", v->call);
+        return "none";
+    }
     if (run_call (r, v->call, status_body (r, v), &ignored, &err) == 0)
         return v->status;
     if (err.code >= 10000) { /* the task ended itself, or somebody was faster: theirs stands */

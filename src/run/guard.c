@@ -1,6 +1,7 @@
 /* guard.c - see guard.h. In: the task's status on the server. Out: a reason to stop. */
 #include "run/guard.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "run/load.h"
@@ -31,6 +32,7 @@ struct guard {
     int resets, revivals, quick;
     bool can_watch;          /* the server has x_tasks.watch, */
     char *status, *message;  /* with what it said last; NULL = nothing yet */
+    const char *run;         /* and what it calls our run; NULL = nobody claimed it */
     bool heard;              /* it answered just now */
     _Atomic int64_t running; /* since when (ms), 0 = not yet */
     struct load load;
@@ -89,6 +91,13 @@ static bool taken_for_dead (struct text status, const char *message)
            (json_string_is (status, "stopped") || json_string_is (status, "failed"));
 }
 
+/* An answer of x_tasks.watch names another run than ours. */
+static bool is_taken (const struct guard *g, struct arena *a, struct text task)
+{
+    const char *run = json_string (a, json_get (task, "run"));
+    return g->run && run && strcmp (g->run, run);
+}
+
 static enum stop_reason judge (struct guard *g, struct arena *a, struct text task)
 {
     struct text status = json_get (task, "status");
@@ -103,7 +112,7 @@ static enum stop_reason judge (struct guard *g, struct arena *a, struct text tas
         (json_string_is (status, "in_progress") || json_string_is (status, "stopped")))
         return STOP_USER; /* "stopped": we were taken for dead before we could hear it */
     if (json_string_is (status, "in_progress"))
-        return STOP_NONE;
+        return is_taken (g, a, task) ? STOP_TAKEN : STOP_NONE;
     if (json_string_is (status, "created"))
         return ++g->resets >= RESETS_SEEN ? STOP_RESET : STOP_NONE;
     g->resets = 0;
@@ -152,6 +161,10 @@ static int wait_for_change (struct guard *g, struct arena *a, struct text *ret)
     json_put_string (&body, g->status);
     str_puts (&body, ",\"status_message\":");
     json_put_string (&body, g->message);
+    if (g->run) {
+        str_puts (&body, ",\"run\":");
+        json_put_string (&body, g->run);
+    }
     int64_t wait = g->o.ping_ms && g->o.ping_ms < WATCH_MS ? g->o.ping_ms : WATCH_MS; /* pings are due */
     str_addf (&body, ",\"wait_ms\":%lld}", (long long)wait);
     struct client_request q = { .call = "x_tasks.watch", .body = str_text (&body), .wait_ms = wait };
@@ -288,6 +301,7 @@ int guard_start (const struct client *c, const struct guard_options *o, struct s
     g->o.task = arena_strdup (a, o->task);
     g->o.disk = arena_strdup (a, o->disk);
     g->o.worker = arena_strdup (a, o->worker);
+    g->run = digest_mark (a, o->claim);
     g->client = client_share (c);
     g->stop_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
     client_set_patience (g->client, CLIENT_ONCE);
@@ -304,6 +318,19 @@ void guard_running (struct guard *g)
 {
     if (g)
         atomic_store (&g->running, clock_monotonic ());
+}
+
+bool guard_task_taken (struct guard *g, struct client *c)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct text task;
+    struct error err = { 0 };
+    if (!g || !g->run)
+        return false;
+    const char *body = arena_printf (a, "{\"task\":\"%s\"}", g->o.task);
+    if (client_call (c, a, "x_tasks.watch", 0, text_of (body), &task, &err) < 0)
+        return false; /* what comes next fails the same way, and says so */
+    return json_string_is (json_get (task, "status"), "in_progress") && is_taken (g, a, task);
 }
 
 void guard_stop (struct guard *g)

@@ -14,6 +14,7 @@ struct guard_options {
     int64_t monitor_ms;      /* pause between two reports of load, 0 = none */
     const char *disk;        /* whose free space is reported */
     const char *worker;
+    const char *claim;  /* token with which the task was claimed, NULL = none */
     bool worker_report; /* nobody else reports this worker: do it (a run without a daemon) */
 };
 
@@ -22,3 +23,5 @@ int guard_start (const struct client *c, const struct guard_options *o, struct s
                  struct error *err) warn_unused;
 void guard_running (struct guard *g); /* the user's process has started: report the load from now on */
 void guard_stop (struct guard *g);    /* NULL is fine */
+/* Has another agent taken the task by now? Asked by `c`, in its patience; false where it cannot be told. NULL is fine. */
+bool guard_task_taken (struct guard *g, struct client *c);

@@ -153,6 +153,9 @@ static int open_log (struct run *r, struct error *err)
 static int watch_server (struct run *r, struct error *err)
 {
     const struct conf_agent *c = &r->conf->agent;
+    struct journal_entry begun = { 0 };
+    struct error none_yet; /* of a run without a daemon */
+    (void)!journal_read (r->arena, r->journal, &begun, &none_yet);
     struct guard_options o = { .task = r->task,
                                .poll_ms = 1000,
                                .ping_ms = (int64_t)(1000 * c->ping_sec),
@@ -160,6 +163,7 @@ static int watch_server (struct run *r, struct error *err)
                                .monitor_ms = 30000,
                                .disk = c->disk_use_path && c->disk_use_path[0] ? c->disk_use_path : "/",
                                .worker = r->worker,
+                               .claim = begun.token,
                                .worker_report = !r->claimed };
     if (r->options->quiet)
         return 0;

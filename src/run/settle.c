@@ -5,6 +5,7 @@
  * of the user's process, else failed with WHY; nothing when the task is no longer in progress), "reported" in the
  * journal. Waits for the server as long as it takes; started again it goes on where it was. */
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/journal.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -73,6 +74,21 @@ static int send_console (struct settling *s, struct error *err)
     return r;
 }
 
+/* Another agent has claimed the task since. */
+static bool is_taken (struct settling *s)
+{
+    const char *ours = digest_mark (s->a, s->e.token);
+    struct text data;
+    struct error err;
+
+    if (!ours || client_feature (s->client, "x_tasks.watch") <= 0 ||
+        client_call (s->client, s->a, "x_tasks.watch", 0,
+                     text_of (arena_printf (s->a, "{\"task\":\"%s\"}", s->e.task)), &data, &err) < 0)
+        return false;
+    const char *run = json_string (s->a, json_get (data, "run"));
+    return run && strcmp (run, ours);
+}
+
 static bool in_progress (struct settling *s)
 {
     struct str body = { .arena = s->a };
@@ -113,7 +129,7 @@ static int report (struct settling *s, struct error *err)
     struct str body = { .arena = s->a };
     struct text data;
 
-    if (!in_progress (s))
+    if (!in_progress (s) || is_taken (s))
         status = "none";
     str_puts (&body, "{\"task\":");
     json_put_string (&body, s->e.task);

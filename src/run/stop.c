@@ -13,6 +13,7 @@ const struct stop_words stop_words[] = {
     [STOP_RESET] = { "reset", "The task was reset: stopping it", false },
     [STOP_CHANGED] = { "status_changed", "The task's status was changed: stopping it", false },
     [STOP_FAILED] = { "exception", "The task was marked as failed: stopping it", false },
+    [STOP_TAKEN] = { "taken", "Another agent has taken the task: stopping this run of it", false },
     [STOP_GONE] = { "not_found", "The task is gone: stopping it", false },
 };
 

@@ -14,6 +14,7 @@ enum stop_reason {
     STOP_CHANGED, /* it is stopped, closed, published or queued by now */
     STOP_FAILED,  /* it was marked failed */
     STOP_GONE,    /* it was deleted */
+    STOP_TAKEN,   /* another agent runs it */
 };
 
 struct stop_words {

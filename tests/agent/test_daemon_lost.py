@@ -92,3 +92,39 @@ def test_link_is_cut_for_longer_than_the_server_waits(impatient, daemons, tmp_pa
     assert wait_status(server, make_task(server, "print('next')"))["status"] == "completed"
     d.end()
     proxy.cut()
+
+
+@pytest.mark.parametrize("then", ["runs", "has ended"])
+def test_another_has_taken_the_task_meanwhile(impatient, daemons, tmp_path, then):
+    """The worker is taken for lost, the task is run anew by another; then the link is back: the first run ends itself, says
+    no more of the task's status, and its agent goes on."""
+    server = impatient
+    proxy = Proxy(server.api_port)
+    conf = config_by(server, proxy, tmp_path / "proxy.conf")
+    with open(conf, "a") as more:
+        more.write("agent.task_ping_interval_sec: 0.3\n")
+    d = daemons(server, "--queue", "default", conf=conf, env=QUICK_REPORTS).ready()
+    task = make_task(server, MUTE.format(folder=str(tmp_path)))
+    pid = int(wait_for("the task to run", lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
+    proxy.cut()
+    assert wait_status(server, task)["status"] == "failed"
+    if then == "has ended":
+        (tmp_path / "enough").touch()
+        wait_for("the task's end", lambda: not pathlib.Path(f"/proc/{pid}").exists())
+    server.call("tasks.reset", task=task)
+    queue = server.call("queues.create", name="of another")["id"]
+    server.call("tasks.enqueue", task=task, queue=queue)
+    assert server.call("x_queues.claim", queues=[queue], worker="another", token="a token of another")["task"] == task
+
+    def other_lives():
+        server.call("tasks.ping", task=task)
+        return task_of(server, task)["status"] == "in_progress"
+
+    proxy.open()
+    wait_for("the first run's end", lambda: other_lives() and not d.journals() and not pathlib.Path(f"/proc/{pid}").exists())
+    assert other_lives()
+    if then == "runs":
+        assert not (tmp_path / "enough").exists()
+    assert wait_status(server, make_task(server, "print('next')"))["status"] == "completed"
+    d.end()
+    proxy.cut()

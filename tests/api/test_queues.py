@@ -422,3 +422,22 @@ def test_a_server_that_stood_still_takes_nobody_for_lost(server_factory, tmp_pat
     s.process.send_signal(signal.SIGCONT)
     wait_for("the task to fail", lambda: status(s, task) == "failed")
     assert time.monotonic() - awake >= 2
+
+
+def test_watch_tells_whose_run_it_is(server, queue):
+    """By a mark of the claim, not by its token; whoever waits with another mark is told at once."""
+    (task,) = enqueue(server, queue, 1)
+    watch = lambda **more: server.call("x_tasks.watch", task=task, **more)
+    assert watch() == {"status": "queued", "status_message": ""}
+    token = uuid.uuid4().hex
+    assert claim(server, [queue], token)["task"] == task
+    first = watch()
+    assert first["status"] == "in_progress" and len(first["run"]) == 16 and first["run"] not in token
+    assert claim(server, [queue], token)["task"] == task and watch() == first
+    server.call("tasks.reset", task=task, force=True)
+    assert "run" not in watch()
+    server.call("tasks.enqueue", task=task, queue=queue)
+    assert claim(server, [queue])["task"] == task
+    second = watch()
+    assert second["run"] != first["run"] and second["status"] == first["status"]
+    assert watch(**first, wait_ms=30000) == second  # would wait if status and message alone counted
