@@ -94,6 +94,36 @@ def test_link_is_cut_for_longer_than_the_server_waits(impatient, daemons, tmp_pa
     proxy.cut()
 
 
+def claimed_by_another(server, task):
+    """The task is reset, and an agent of another machine claims it. What tells that it lives; True while it runs."""
+    server.call("tasks.reset", task=task)
+    queue = server.call("queues.create", name="of another")["id"]
+    server.call("tasks.enqueue", task=task, queue=queue)
+    assert server.call("x_queues.claim", queues=[queue], worker="another", token="a token of another")["task"] == task
+
+    def lives():
+        server.call("tasks.ping", task=task)
+        return task_of(server, task)["status"] == "in_progress"
+    return lives
+
+
+def test_machine_comes_back_and_another_has_taken_the_task(impatient, daemons, tmp_path):
+    """Its next agent tidies up, and leaves the status to whom the task belongs now."""
+    server = impatient
+    d = daemons(server, "--queue", "default", env=QUICK_REPORTS).ready()
+    task = make_task(server, COUNTER.format(folder=str(tmp_path)))
+    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and lines(tmp_path) > 5 and r)
+    for pid in (d.process.pid, *carriers(run["run"])):
+        os.kill(pid, signal.SIGKILL)
+    d.process.wait()
+    wait_for("the last process", lambda: not carriers(run["run"]))
+    assert wait_status(server, task)["status"] == "failed"
+    lives = claimed_by_another(server, task)
+    second = daemons(server, "--queue", "default", env=QUICK_REPORTS).ready()
+    wait_for("the folder to be tidied", lambda: lives() and not second.journals())
+    assert lives()
+
+
 @pytest.mark.parametrize("then", ["runs", "has ended"])
 def test_another_has_taken_the_task_meanwhile(impatient, daemons, tmp_path, then):
     """The worker is taken for lost, the task is run anew by another; then the link is back: the first run ends itself, says
@@ -111,15 +141,7 @@ def test_another_has_taken_the_task_meanwhile(impatient, daemons, tmp_path, then
     if then == "has ended":
         (tmp_path / "enough").touch()
         wait_for("the task's end", lambda: not pathlib.Path(f"/proc/{pid}").exists())
-    server.call("tasks.reset", task=task)
-    queue = server.call("queues.create", name="of another")["id"]
-    server.call("tasks.enqueue", task=task, queue=queue)
-    assert server.call("x_queues.claim", queues=[queue], worker="another", token="a token of another")["task"] == task
-
-    def other_lives():
-        server.call("tasks.ping", task=task)
-        return task_of(server, task)["status"] == "in_progress"
-
+    other_lives = claimed_by_another(server, task)
     proxy.open()
     wait_for("the first run's end", lambda: other_lives() and not d.journals() and not pathlib.Path(f"/proc/{pid}").exists())
     assert other_lives()
