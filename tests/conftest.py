@@ -171,12 +171,15 @@ class Server:
 
     # -- clients ----------------------------------------------------------------------------------------------------
 
-    def config(self, path=None):
-        """A clearml.conf for this server; its path."""
+    def config(self, path=None, second_process=False):
+        """A clearml.conf for this server, as `stoker up` writes it; its path. second_process: report as the SDK does unless
+        told otherwise, from a forked process; it may inherit the pipe of the git that looks for the repository, and then the
+        run stands still for five minutes."""
         path = pathlib.Path(path or self.folder / "clearml.conf")
         path.write_text(
             f"api {{\n  web_server: {self.web}\n  api_server: {self.api}\n  files_server: {self.files}\n"
-            f'  credentials {{ "access_key" = "{self.access}", "secret_key" = "{self.secret}" }}\n}}\n')
+            f'  credentials {{ "access_key" = "{self.access}", "secret_key" = "{self.secret}" }}\n}}\n'
+            f"sdk.development.report_use_subprocess: {str(second_process).lower()}\n")
         path.chmod(0o600)
         return path
 

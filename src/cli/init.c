@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/agent.h"
 #include "cli/out.h"
+#include "cli/sdkconf.h"
 #include "client/client.h"
 #include "conf/conf.h"
 
@@ -258,7 +259,7 @@ static int write_file (const struct answers *w, const char *path, struct error *
     put (&s, "        ", "access_key", w->key);
     put (&s, "        ", "secret_key", w->secret);
     str_puts (&s, "    }\n}\n\nagent {\n    # git_user: \"\"\n    # git_pass: \"\"\n    package_manager {\n"
-                  "        # extra_index_url: []\n    }\n}\n");
+                  "        # extra_index_url: []\n    }\n}\n" SDK_SETTINGS);
     r = file_write (path, str_text (&s), 0600, err);
     explicit_bzero (s.p, s.n);
     return r;

@@ -14,6 +14,7 @@
 #include "base/opt.h"
 #include "base/path.h"
 #include "cli/out.h"
+#include "cli/sdkconf.h"
 #include "client/client.h"
 #include "conf/conf.h"
 #include "io/loop.h"
@@ -136,7 +137,8 @@ static int write_config (struct up *u, struct error *err)
               "    api_server: http://127.0.0.1:%d\n"
               "    files_server: http://127.0.0.1:%d\n"
               "    credentials {\n        \"access_key\" = \"%s\"\n        \"secret_key\" = \"%s\"\n    }\n"
-              "    http { max_req_size: 62914560 } # the SDK's own limit of a plot: 15 MB unless told\n}\n",
+              "    http { max_req_size: 62914560 } # the SDK's own limit of a plot: 15 MB unless "
+              "told\n}\n" SDK_SETTINGS,
               u->data, u->config, u->ports[0], u->ports[1], u->ports[2], u->access, u->secret);
     return file_write (u->config, str_text (&s), 0600, err);
 }

@@ -39,7 +39,8 @@ def test_from_flags(shared_server, home):
     assert forced.returncode == 0, forced.stderr
     text = path.read_text()
     for line in ('web_server: "http://h.example:8080"', 'api_server: "http://h.example:8008"',
-                 'files_server: "http://h.example:8081"', 'access_key: "K1"', 'secret_key: "S1"'):
+                 'files_server: "http://h.example:8081"', 'access_key: "K1"', 'secret_key: "S1"',
+                 "sdk.development.report_use_subprocess: false"):
         assert line in text
     assert s.access not in text
 

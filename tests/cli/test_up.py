@@ -5,6 +5,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import urllib.request
 
@@ -68,6 +69,10 @@ def test_from_nothing_to_a_finished_task(up, tmp_path):
     u = up("--cpu-only")
     assert u.facts["web"] == f"http://127.0.0.1:{u.port}" and u.facts["files"] == f"http://127.0.0.1:{u.port + 2}"
     assert os.stat(u.facts["config"]).st_mode & 0o777 == 0o600 and os.stat(u.data).st_mode & 0o777 == 0o700
+    read = subprocess.run([sys.executable, "-c", "from clearml.config import config_obj as c\n"
+                           "print(c.get('sdk.development.report_use_subprocess'))"], capture_output=True, text=True,
+                          env={**u.env, "CLEARML_CONFIG_FILE": u.facts["config"]}, timeout=GUARD)
+    assert read.stdout.strip() == "False", read  # as the SDK itself reads the file
     (tmp_path / "hello.py").write_text("print('hello from the queue')\nraise SystemExit(7)\n")
     done = subprocess.run([STOKER, "run", "--", "python3", "hello.py"], cwd=tmp_path, capture_output=True, text=True,
                           env={**u.env, "CLEARML_CONFIG_FILE": u.facts["config"]}, timeout=GUARD * 3)

@@ -63,6 +63,25 @@ def test_task_document(shared_server, first, project):
     assert project_doc["name"] == "SDK/all"
 
 
+def test_reports_of_the_second_process(shared_server, tmp_path):
+    """As the SDK reports unless told otherwise: from a forked process. Without a git there is nothing it could hold up."""
+    (tmp_path / "two.py").write_text(
+        "from clearml import Task\n"
+        "t = Task.init(project_name='SDK/all', task_name='two processes', auto_resource_monitoring=False)\n"
+        "for i in range(20): t.get_logger().report_scalar('loss', 'train', 1 / (i + 1), i)\n"
+        "print('TASK', t.id, flush=True)\n")
+    conf = shared_server.config(tmp_path / "clearml.conf", second_process=True)
+    (tmp_path / "bin").mkdir()
+    out = run_script(shared_server, "two.py", cwd=tmp_path, env={**shared_server.env(), "CLEARML_CONFIG_FILE": str(conf),
+                                                                 "PATH": str(tmp_path / "bin")})
+    task = re.search(r"TASK (\w{32})", out)[1]
+    curve = shared_server.call("events.scalar_metrics_iter_histogram", task=task)["loss"]["train"]
+    assert (curve["x"], curve["y"]) == (list(range(20)), [1 / (i + 1) for i in range(20)])
+    assert shared_server.call("tasks.get_by_id", task=task)["task"]["status"] == "completed"
+    console = shared_server.call("events.get_task_log", task=task, batch_size=1000)["events"]
+    assert sum(f"TASK {task}" in e["msg"] for e in console) == 1
+
+
 def test_parameters(first):
     params = first["hyperparams"]
     assert params["Args"]["lr"]["value"] == "0.25"

@@ -14,7 +14,7 @@ function addresses(): { web: string; api: string; files: string } {
 export function FirstRun() {
   const [since] = useState(() => Date.now());
   const a = addresses();
-  const conf = `api {\n  web_server:   ${a.web}\n  api_server:   ${a.api}\n  files_server: ${a.files}\n  credentials { access_key: "<your key>", secret_key: "<your secret>" }\n}`;
+  const conf = `api {\n  web_server:   ${a.web}\n  api_server:   ${a.api}\n  files_server: ${a.files}\n  credentials { access_key: "<your key>", secret_key: "<your secret>" }\n}\nsdk.development.report_use_subprocess: false`;
   return (
     <div className="hwrap">
       <h1>Run your first task</h1>
