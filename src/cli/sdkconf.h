@@ -6,5 +6,5 @@
 #pragma once
 
 #define SDK_SETTINGS                                                                                         \
-    "\n# report from a thread: the SDK's second process may hold up the search for the repository, and each end\n" \
+    "\n# a thread reports: the SDK's second process may hold up the search for the repository\n"             \
     "sdk.development.report_use_subprocess: false\n"
