@@ -291,21 +291,32 @@ static int check_ports (struct up *u, struct error *err)
     return 0;
 }
 
-/* Until the server answers, or has ended: its pidfd is readable then. */
-static int wait_for_server (struct up *u, struct error *err)
+/* Whether the server answers a request. That it listens is not enough: it does so before it has its data folder. */
+static bool answers (struct up *u, int ended)
 {
+    static const char ping[] = "GET /debug.ping HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    cleanup_close int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in to = { .sin_family = AF_INET,
                               .sin_port = htons ((uint16_t)u->ports[1]),
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    struct pollfd either[] = { { .fd = fd, .events = POLLIN }, { .fd = ended, .events = POLLIN } };
+    char got[5];
+
+    if (fd < 0 || connect (fd, (struct sockaddr *)&to, sizeof (to)) < 0 ||
+        send (fd, ping, sizeof (ping) - 1, MSG_NOSIGNAL) != sizeof (ping) - 1)
+        return false;
+    return poll (either, 2, 1000) > 0 && !either[1].revents &&
+           recv (fd, got, sizeof (got), MSG_WAITALL) == sizeof (got) && !memcmp (got, "HTTP/", 5);
+}
+
+/* Until the server answers, or has ended: its pidfd is readable then. */
+static int wait_for_server (struct up *u, struct error *err)
+{
+    struct pollfd ended = { .fd = u->children[SERVER].pidfd, .events = POLLIN };
     int64_t give_up = clock_monotonic () + 60000;
 
     while (clock_monotonic () < give_up) {
-        cleanup_close int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct pollfd ended = { .fd = u->children[SERVER].pidfd, .events = POLLIN };
-
-        if (fd < 0)
-            return error_errno (err, "make a socket");
-        if (connect (fd, (struct sockaddr *)&to, sizeof (to)) == 0)
+        if (answers (u, ended.fd))
             return 0;
         if (poll (&ended, 1, 2) > 0)
             return server_ended (u, err);

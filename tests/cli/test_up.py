@@ -168,7 +168,10 @@ def test_a_busy_port_names_its_owner(up, tmp_path):
 
 def test_one_folder_one_server(up, tmp_path):
     u = up("--no-agent")
-    second = up("--no-agent")
-    assert second.process.wait(GUARD) == 1 and second.facts is None
-    wait_for("its words", lambda: str(u.data) in "".join(second.errors))
+    config = (u.data / "clearml.conf").read_text()
+    for _ in range(8):  # the second listens for a moment, before it sees that the folder is taken
+        second = up("--no-agent")
+        assert second.process.wait(GUARD) == 1 and second.facts is None
+        wait_for("its words", lambda: f"data folder {u.data} is in use" in "".join(second.errors))
+        assert (u.data / "clearml.conf").read_text() == config
     assert u.process.poll() is None
