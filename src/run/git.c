@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LOGINS = 8, ALIASES = 3 * (LOGINS + 2), OUTPUT_MAX = 64 << 20 };
+enum { LOGINS = 8, ALIASES = 3 * (LOGINS + 3), OUTPUT_MAX = 64 << 20 };
 
 struct git {
     struct arena *arena;
@@ -137,8 +137,9 @@ static void add_aliases (struct git *g, const struct git_rules *r, const struct 
         return;
     if (is_http (u) && git_url_login (g->arena, r, u, &l))
         add_alias (g, origin (g->arena, u), u->host, of_ssh);
-    for (size_t i = 0; i <= r->extra_n && i < LOGINS; i++) {
-        const struct git_login *known = i < r->extra_n ? &r->extra[i] : &r->login;
+    size_t extra_n = r->extra_n < LOGINS ? r->extra_n : LOGINS;
+    for (size_t i = 0; i <= extra_n; i++) {
+        const struct git_login *known = i < extra_n ? &r->extra[i] : &r->login;
         if (whole (known) && known->host && known->host[0] && strcasecmp (known->host, u->host) &&
             !(known == &r->login && r->host_match_prefix))
             add_alias (g, arena_printf (g->arena, "%s://%s", scheme, known->host), known->host, of_ssh);

@@ -233,9 +233,34 @@ static void submodules_follow (void **state)
     folder_done (&f);
 }
 
+/* However many hosts there are credentials for, those of the agent's own host count for what is written as ssh, too. */
+static void many_logins (void **state)
+{
+    struct folder f = folder_new ();
+    struct git_login extra[12];
+    struct git_rules rules = { .login = { "own.example", "u", "p" }, .extra = extra, .extra_n = 12 };
+    struct git_url u;
+    struct git *g;
+    struct error err = { 0 };
+    const int *keep;
+    bool found = false;
+    int keep_n;
+    (void)state;
+    for (int i = 0; i < 12; i++)
+        extra[i] = (struct git_login){ arena_printf (f.arena, "host%d.example", i), "u", "p" };
+    assert_int_equal (git_url_parse (f.arena, "https://code.example/a/b.git", &u, &err), 0);
+    assert_int_equal (git_create (&rules, GIT_BASIC, &u, NULL, &g, &err), 0);
+    for (const char *const *v = git_environment (g, &keep, &keep_n); *v; v++)
+        found = found || strstr (*v, "=url.https://own.example/.insteadOf");
+    assert_true (found);
+    git_destroy (g);
+    folder_done (&f);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test (many_logins),
         cmocka_unit_test (revisions),
         cmocka_unit_test (what_is_not_there),
         cmocka_unit_test (a_kept_clone_is_as_new),
