@@ -4,7 +4,7 @@ import { singleValues } from '../src/api/scalars';
 import { sparkKey, sparksOf } from '../src/api/sparks';
 import type { Task } from '../src/api/types';
 import { metricsOf } from '../src/lib/task';
-import { align, footNote, fromHistogram, fromSeries, nanMarks, positive, smooth, thin, type Curve } from '../src/charts/curves';
+import { align, footNote, fromHistogram, fromSeries, lonePoints, nanMarks, positive, smooth, thin, type Curve } from '../src/charts/curves';
 
 const curve = (p: Partial<Curve>): Curve => ({
   key: 'k',
@@ -134,4 +134,14 @@ it('takes small curves out of the answer for many tasks', () => {
   const answer = { loss: { val: { a: { y: [3, 'NaN', 1] }, b: { y: [9] } } } };
   expect([...sparksOf(answer, { task, metrics: metricsOf(task) })]).toEqual([[sparkKey('a', 'loss/val'), [3, null, 1]]]);
   expect([...sparksOf({}, { task, metrics: metricsOf(task) })]).toEqual([[sparkKey('a', 'loss/val'), []]]);
+});
+
+it('a value between two gaps is a point, a line needs two', () => {
+  expect(lonePoints([1])).toEqual([0]);
+  expect(lonePoints([1, 2])).toEqual([]);
+  expect(lonePoints([null, 1, null, 2, 3, null, 4])).toEqual([1, 6]);
+  expect(lonePoints([1, undefined, undefined, 2])).toEqual([]);
+  expect(lonePoints([1, undefined, null, undefined, 2])).toEqual([0, 4]);
+  expect(lonePoints([1, 2, 3, null])).toEqual([]);
+  expect(lonePoints([])).toEqual([]);
 });

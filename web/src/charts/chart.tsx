@@ -6,7 +6,7 @@ import { cssToken } from '../lib/color';
 import { DASHES, dashes } from '../lib/cvd';
 import { formatClock, formatDate, formatDuration, formatNumber, formatSpan, formatTick } from '../lib/format';
 import { useScheme } from '../lib/scheme';
-import { align, nanMarks, positive, smooth, type Cell, type Curve } from './curves';
+import { align, lonePoints, nanMarks, positive, smooth, type Cell, type Curve } from './curves';
 import './chart.css';
 
 export type XKind = 'iter' | 'time' | 'clock';
@@ -123,21 +123,23 @@ export function Chart(p: ChartProps) {
       const c = cssToken(`--run${d.line.color}`);
       if (band && d.line.curve.band) {
         // The edges are drawn thin: a spike of one bucket is too narrow for a pale area to be seen.
-        const edge = { stroke: alpha(c, 0.5), width: 1, spanGaps: false, points: { show: false } };
+        const edge = { stroke: alpha(c, 0.5), width: 1, spanGaps: false, pxAlign: 0, points: { show: false } };
         series.push(edge, { ...edge });
         data.push(d.min, d.max);
         bands.push({ series: [series.length - 1, series.length - 2], fill: alpha(c, 0.2) });
       }
       if (d.raw) {
-        series.push({ stroke: alpha(c, 0.35), width: 1, spanGaps: false, points: { show: false } });
+        series.push({ stroke: alpha(c, 0.35), width: 1, spanGaps: false, pxAlign: 0, points: { show: false } });
         data.push(d.raw);
       }
+      const lone = lonePoints(d.mean);
       series.push({
         stroke: c,
         width: 1.5,
         dash: DASHES[dash[i] ?? 0] ?? [],
         spanGaps: false,
-        points: { show: d.line.curve.x.length === 1, size: 5, fill: c },
+        pxAlign: 0,
+        points: { show: false, filter: () => lone, size: 5, fill: c },
       });
       data.push(d.mean);
       dots.set(series.length - 1, d.line.color);
@@ -186,18 +188,24 @@ export function Chart(p: ChartProps) {
       const { ctx } = u,
         { left, top, width, height } = u.bbox,
         k = devicePixelRatio;
-      for (const d of drawn) {
-        ctx.fillStyle = cssToken(`--run${d.line.color}`);
-        for (const at of nanMarks(d.line.curve.x, d.line.curve.nan)) {
-          const px = u.valToPos(xkind === 'time' ? at - t0 : at, 'x', true);
+      const marks = (at: number[], full: boolean): void => {
+        for (const v of at) {
+          const px = u.valToPos(xkind === 'time' ? v - t0 : v, 'x', true);
           if (px < left || px > left + width) continue;
           ctx.beginPath();
-          ctx.moveTo(px - 5 * k, top + height);
-          ctx.lineTo(px + 5 * k, top + height);
+          ctx.moveTo(px - 5 * k, top + height - k);
+          ctx.lineTo(px + 5 * k, top + height - k);
           ctx.lineTo(px, top + height - 8 * k);
           ctx.closePath();
-          ctx.fill();
+          if (full) ctx.fill();
+          else ctx.stroke();
         }
+      };
+      for (const d of drawn) {
+        ctx.fillStyle = ctx.strokeStyle = cssToken(`--run${d.line.color}`);
+        ctx.lineWidth = k;
+        marks(nanMarks(d.line.curve.x, d.line.curve.nan), true);
+        marks(nanMarks(d.line.curve.x, d.line.curve.inf), false);
       }
     };
     const point = (_u: uPlot, i: number): HTMLElement | undefined => {
@@ -207,6 +215,8 @@ export function Chart(p: ChartProps) {
       e.style.cssText = `width:7px;height:7px;margin:-3.5px 0 0 -3.5px;background:var(--run${color});border:1.5px solid var(--surface)`;
       return e;
     };
+    // Without a single number there is no range: the axis keeps its place and says nothing.
+    const nothing = drawn.every((d) => d.mean.every((v) => v === null || v === undefined));
     const axis = { stroke: tx3, font: FONT, grid: { stroke: grid, width: 1 }, ticks: { show: false }, border: { show: false } };
     const nice = (v: number): boolean => [1, 2, 5].includes(Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9)));
     const logFilter = (_u: uPlot, s: number[]): Array<number | null> => s.map((v) => (nice(v) ? v : null));
@@ -223,7 +233,10 @@ export function Chart(p: ChartProps) {
         points: { show: point as never },
         drag: { x: true, y: false },
       },
-      scales: { x: { time: false, ...(zoom.current ? { min: zoom.current.min, max: zoom.current.max } : {}) }, y: { distr: log ? 3 : 1 } },
+      scales: {
+        x: { time: false, ...(zoom.current ? { min: zoom.current.min, max: zoom.current.max } : {}) },
+        y: { distr: log ? 3 : 1, ...(nothing ? { range: [0.1, 1] as [number, number] } : {}) },
+      },
       axes: [
         { ...axis, size: 24, gap: 6, space: 64, values: (_u, v) => v.map(xTick), ...(xkind === 'iter' ? {} : { incrs: MS_STEPS }) },
         {
@@ -231,7 +244,7 @@ export function Chart(p: ChartProps) {
           size: 46,
           gap: 6,
           space: log ? 4 : 34,
-          values: (_u, v) => v.map((n) => (n === null || n === undefined ? '' : formatTick(n))),
+          values: (_u, v) => v.map((n) => (nothing || n === null || n === undefined ? '' : formatTick(n))),
           ...(log ? { filter: logFilter as never, grid: { ...axis.grid, filter: logFilter as never } } : {}),
         },
       ],

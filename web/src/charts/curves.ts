@@ -110,6 +110,21 @@ export function align(curves: Array<{ x: number[]; cols: Array<Array<number | nu
   return { x, cols };
 }
 
+/** Values between two gaps: a line needs two, so these are drawn as points. */
+export function lonePoints(col: Cell[]): number[] {
+  const out: number[] = [];
+  let before: number | null = null,
+    last = -1;
+  for (let i = 0; i <= col.length; i++) {
+    const v = i < col.length ? col[i] : null;
+    if (v === undefined) continue;
+    if (v === null && last >= 0 && before === null) out.push(last);
+    before = v === null ? null : last >= 0 ? 1 : null;
+    last = v === null ? -1 : i;
+  }
+  return out;
+}
+
 /** Where the NaN marks stand: one for each run of neighbouring buckets that hold any, at its middle. */
 export function nanMarks(x: number[], nan: number[]): number[] {
   const out: number[] = [];
