@@ -16,6 +16,7 @@ import { useKeys } from '../../lib/keys';
 import { path } from '../../lib/url';
 import { Link, navigate, taskPath } from '../../router';
 import { WorkerCards } from './workercards';
+import { whyWaits, workerState } from './workerstate';
 import './queues.css';
 
 const entryId = (e: QueueEntry): string => (typeof e.task === 'string' ? e.task : (e.task?.id ?? ''));
@@ -75,19 +76,14 @@ function Waiting({ q, workers }: { q: Queue; workers: Worker[] }) {
     return (
       <section className="card">
         <p className="none">
-          Nothing waits here. {workers.length ? 'The next task starts at once when a worker is free.' : 'No worker listens either.'}
+          Nothing waits here.{' '}
+          {workers.some((w) => workerState(w) !== 'lost')
+            ? 'The next task starts at once when a worker is free.'
+            : 'No worker listens either.'}
         </p>
       </section>
     );
-  const free = workers.filter((w) => !w.task?.id).length;
-  const why = (i: number): string =>
-    workers.length === 0
-      ? 'no worker listens to this queue'
-      : i === 0
-        ? free
-          ? `about to start: ${plural(free, 'free worker')}`
-          : `all ${plural(workers.length, 'worker')} busy`
-        : `after ${plural(i, 'task')}`;
+  const why = (i: number): string => whyWaits(i, workers);
   return (
     <section className="card wtab" tabIndex={0} role="region" aria-label={`Waiting in ${label(q)}`}>
       <table className="wt">
@@ -123,29 +119,35 @@ function Waiting({ q, workers }: { q: Queue; workers: Worker[] }) {
                 <td className="num tx2 nw">{e.added ? formatDuration(Date.now() - parseTime(e.added)) : '–'}</td>
                 <td title={why(i)}>{why(i)}</td>
                 <td className="act">
-                  {entries.length > 1 && (
-                    <>
-                      <IconBtn label={`${name} to the front`} disabled={i === 0} onClick={() => move(q.id, id, name, 'front')}>
-                        <IconArrowBarToUp {...I} />
-                      </IconBtn>
-                      <IconBtn label={`${name} to the end`} disabled={i === entries.length - 1} onClick={() => move(q.id, id, name, 'end')}>
-                        <IconArrowBarToDown {...I} />
-                      </IconBtn>
-                    </>
-                  )}
-                  {t && (
-                    <Button
-                      size="compact-xs"
-                      onClick={() => {
-                        act('dequeue', t).then(
-                          () => toast(`${name} taken out`),
-                          (err: unknown) => toastError(`${name} was not taken out`, err),
-                        );
-                      }}
-                    >
-                      Dequeue
-                    </Button>
-                  )}
+                  <div>
+                    {entries.length > 1 && (
+                      <>
+                        <IconBtn label={`${name} to the front`} disabled={i === 0} onClick={() => move(q.id, id, name, 'front')}>
+                          <IconArrowBarToUp {...I} />
+                        </IconBtn>
+                        <IconBtn
+                          label={`${name} to the end`}
+                          disabled={i === entries.length - 1}
+                          onClick={() => move(q.id, id, name, 'end')}
+                        >
+                          <IconArrowBarToDown {...I} />
+                        </IconBtn>
+                      </>
+                    )}
+                    {t && (
+                      <Button
+                        size="compact-xs"
+                        onClick={() => {
+                          act('dequeue', t).then(
+                            () => toast(`${name} taken out`),
+                            (err: unknown) => toastError(`${name} was not taken out`, err),
+                          );
+                        }}
+                      >
+                        Dequeue
+                      </Button>
+                    )}
+                  </div>
                 </td>
               </tr>
             );
@@ -169,7 +171,15 @@ export default function Queues({ queue }: { queue: string | null }) {
     all.find((x) => x.id === queue) ??
     (queue === null ? [...all].sort((a, b) => (b.entries?.length ?? 0) - (a.entries?.length ?? 0))[0] : undefined);
   const of = (x: Queue): Worker[] => (workers.data ?? []).filter((w) => w.queues?.some((k) => k.id === x.id) || w.queue?.id === x.id);
+  const there = (x: Queue): Worker[] => of(x).filter((w) => workerState(w) !== 'lost');
   const running = (x: Queue): number => of(x).filter((w) => w.task?.id && w.queue?.id === x.id).length;
+  const crew = (x: Queue): string => {
+    const on = there(x),
+      lost = of(x).length - on.length;
+    return [on.length ? `${on.filter((w) => workerState(w) === 'busy').length} busy of ${on.length}` : '', lost ? `${lost} lost` : '']
+      .filter(Boolean)
+      .join(' · ');
+  };
   return (
     <Shell
       nav="queues"
@@ -216,7 +226,8 @@ export default function Queues({ queue }: { queue: string | null }) {
                   )}
                 </div>
                 <div className="l2">
-                  {running(x)} running · {of(x).length ? plural(of(x).length, 'worker') : <em>no worker</em>}
+                  {running(x)} running ·{' '}
+                  {there(x).length ? plural(there(x).length, 'worker') : <em>{of(x).length ? 'all workers lost' : 'no worker'}</em>}
                 </div>
               </Link>
             ))
@@ -256,7 +267,7 @@ export default function Queues({ queue }: { queue: string | null }) {
                 <Waiting q={q} workers={of(q)} />
                 <div className="qh wh">
                   <h2>Workers</h2>
-                  <span className="mut">{of(q).length ? `${of(q).filter((w) => w.task?.id).length} busy of ${of(q).length}` : ''}</span>
+                  <span className="mut">{crew(q)}</span>
                 </div>
                 {workers.error && !workers.data ? (
                   <Failed what="The workers could not be loaded" error={workers.error} retry={() => void workers.refetch()} />
@@ -265,7 +276,10 @@ export default function Queues({ queue }: { queue: string | null }) {
                 ) : (
                   <section className="card">
                     <p className="none">
-                      No worker listens. Start one: <code>stoker agent daemon --queue {q.name}</code>
+                      No worker listens. Start one:{' '}
+                      <code>
+                        stoker agent daemon <span className="nw">--queue</span> {q.name}
+                      </code>
                     </p>
                   </section>
                 )}

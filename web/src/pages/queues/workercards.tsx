@@ -9,14 +9,8 @@ import { formatDuration, formatNumber, parseTime } from '../../lib/format';
 import { progressOf } from '../../lib/task';
 import { path } from '../../lib/url';
 import { Link, taskPath } from '../../router';
+import { workerState, type WorkerState } from './workerstate';
 
-export type WorkerState = 'busy' | 'free' | 'lost';
-const LOST_MS = 120_000;
-export function workerState(w: Worker, now: number = Date.now()): WorkerState {
-  const seen = Math.max(parseTime(w.last_activity_time) || 0, parseTime(w.last_report_time) || 0);
-  if (seen && now - seen > LOST_MS) return 'lost';
-  return w.task?.id ? 'busy' : 'free';
-}
 const WORD: Record<WorkerState, string> = { busy: 'Busy', free: 'Free', lost: 'Lost' };
 
 /** What the machine does: numbers for all, a bar for each GPU. */

@@ -6,7 +6,8 @@ import { Shell } from '../../components/shell';
 import { Empty, Failed, LoadingCards } from '../../components/states';
 import { plural } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
-import { WorkerCards, workerState, type WorkerState } from './workercards';
+import { WorkerCards } from './workercards';
+import { workerState, type WorkerState } from './workerstate';
 import './queues.css';
 
 const STATES: WorkerState[] = ['busy', 'free', 'lost'];
