@@ -1,6 +1,7 @@
 // From route to page. Task tabs and rarely used pages are loaded when first opened.
 import { lazy, Suspense, useEffect, useMemo } from 'react';
 import { onUnauthorised } from './api/call';
+import { client } from './api/queries';
 import { DialogHost } from './components/dialogs/host';
 import { ErrorBoundary } from './components/errors';
 import { Help, openHelp } from './components/help';
@@ -56,7 +57,10 @@ function Page({ route }: { route: Route }) {
 function toLogin(): void {
   if (location.pathname === '/login') return;
   const here = location.pathname + location.search + location.hash;
-  navigate(`/login${here === '/' ? '' : `?next=${encodeURIComponent(here)}`}`, { replace: true });
+  const q = new URLSearchParams(here === '/' ? {} : { next: here });
+  // Whoever was logged in a moment ago is told why the login page is there.
+  if (client.getQueryData(['users.get_current_user'])) q.set('ended', '1');
+  navigate(`/login${q.size ? `?${q}` : ''}`, { replace: true });
 }
 
 export function App() {

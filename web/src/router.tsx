@@ -93,9 +93,17 @@ export const projectPath = (project: string): string => path('projects', project
 
 const listeners = new Set<() => void>();
 const tell = (): void => listeners.forEach((f) => f());
-if (typeof window !== 'undefined') window.addEventListener('popstate', tell);
+let back = false;
+if (typeof window !== 'undefined')
+  window.addEventListener('popstate', () => {
+    back = true;
+    tell();
+  });
+/** Whether the current page was reached by the browser's Back or Forward. */
+export const cameBack = (): boolean => back;
 
 export function navigate(to: string, opt: { replace?: boolean } = {}): void {
+  if (!opt.replace) back = false;
   if (opt.replace) history.replaceState(null, '', to);
   else if (to !== location.pathname + location.search + location.hash) history.pushState(null, '', to);
   tell();

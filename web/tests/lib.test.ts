@@ -4,6 +4,7 @@ import type { Task } from '../src/api/types';
 import { artifactItems } from '../src/lib/artifacts';
 import { csvCell } from '../src/lib/csv';
 import {
+  byName,
   formatAgo,
   formatBytes,
   formatClock,
@@ -26,7 +27,12 @@ import { changesBetween } from '../src/pages/task/changes';
 import { packagesTitle } from '../src/pages/task/execution';
 import { loadsOf } from '../src/api/workerload';
 import { nextPath } from '../src/pages/login/next';
-import { matches } from '../src/pages/task/tree';
+import { groupCurves, matches } from '../src/pages/task/tree';
+import { findColumns, firstChoice, nextOrder } from '../src/pages/tasks/columns';
+import { whyWaits } from '../src/pages/queues/workerstate';
+import { ApiError } from '../src/api/call';
+import { isGone } from '../src/components/states';
+import { keepSpot, spotOf } from '../src/lib/scroll';
 import { inOrder } from '../src/pages/task/stages';
 import { niceTicks } from '../src/charts/figure/ticks';
 import { parseFigure } from '../src/charts/figure/parse';
@@ -505,4 +511,71 @@ describe('stages', () => {
     ]);
     expect(inOrder([part('running', 5, 9)]).map((p) => p.started)).toEqual([5]);
   });
+});
+
+describe('what a list shows first', () => {
+  it('orders names as people read them', () => {
+    expect(['layer_10', 'layer_9', 'b', 'a2', 'a10'].sort(byName)).toEqual(['a2', 'a10', 'b', 'layer_9', 'layer_10']);
+    const curve = (variant: string) => ({ metric: 'm', variant }) as never;
+    expect(groupCurves([curve('v10'), curve('v9'), curve('v1')])[0]?.curves.map((c) => c.variant)).toEqual(['v1', 'v9', 'v10']);
+  });
+  it('gives columns to parameters that vary before those that some tasks lack', () => {
+    const task = (p: Record<string, string>): Task =>
+      ({
+        id: JSON.stringify(p),
+        hyperparams: { General: Object.fromEntries(Object.entries(p).map(([name, value]) => [name, { section: 'General', name, value }])) },
+      }) as never;
+    const found = findColumns([
+      task({ amp: 'True', batch: '8', epochs: '20', lr: '0.1' }),
+      task({ amp: 'True', batch: '8', epochs: '20', lr: '0.2' }),
+      task({}),
+    ]);
+    expect(firstChoice(found).params).toEqual(['lr', 'amp', 'batch']);
+  });
+  it('sorts names from A and numbers from the largest, and turns round', () => {
+    expect([nextOrder('name', '-started'), nextOrder('name', 'name'), nextOrder('name', '-name')]).toEqual(['name', '-name', 'name']);
+    expect([nextOrder('started', 'name'), nextOrder('started', '-started'), nextOrder('started', 'started')]).toEqual([
+      '-started',
+      'started',
+      '-started',
+    ]);
+  });
+  it('keeps the place of a list under its address', () => {
+    keepSpot('/a?q=1', { top: 640, row: 20 });
+    expect(spotOf('/a?q=1')).toEqual({ top: 640, row: 20 });
+    expect(spotOf('/a')).toBeNull();
+    for (let i = 0; i < 50; i++) keepSpot(`/b${i}`, { top: i, row: 0 });
+    expect(spotOf('/a?q=1')).toBeNull();
+    expect(spotOf('/b0')).toEqual({ top: 0, row: 0 });
+  });
+});
+
+it('a lost worker starts nothing', () => {
+  const now = Date.parse('2026-11-30T12:00:00Z');
+  const w = (id: string, seen: string, task?: string) =>
+    ({ id, last_activity_time: seen, ...(task ? { task: { id: task } } : {}) }) as never;
+  const here = '2026-11-30T11:59:30Z',
+    gone = '2026-11-30T11:00:00Z';
+  expect(whyWaits(0, [], now)).toBe('no worker listens to this queue');
+  expect(whyWaits(0, [w('a', gone)], now)).toBe('its worker is lost');
+  expect(whyWaits(1, [w('a', gone), w('b', gone, 't')], now)).toBe('all 2 workers are lost');
+  expect(whyWaits(0, [w('a', gone), w('b', here)], now)).toBe('about to start: 1 free worker');
+  expect(whyWaits(0, [w('a', gone), w('b', here, 't')], now)).toBe('the only worker is busy');
+  expect(whyWaits(0, [w('a', here, 't'), w('b', here, 'u')], now)).toBe('all 2 workers are busy');
+  expect(whyWaits(2, [w('a', here, 't')], now)).toBe('after 2 tasks');
+});
+
+it('tells gone from not reachable', () => {
+  expect(isGone(new ApiError('', 404))).toBe(true);
+  expect(isGone(new ApiError('', 400, 401))).toBe(true);
+  expect(isGone(new ApiError('', 400, 101))).toBe(true);
+  expect(isGone(new ApiError('', 400, 12))).toBe(false);
+  expect(isGone(new ApiError('', 0))).toBe(false);
+  expect(isGone(new ApiError('', 500, 401))).toBe(false);
+  expect(isGone(null)).toBe(false);
+});
+
+it('an abort without words has no reason to show', () => {
+  expect(whyWords('stopped')).toBe('');
+  expect(reasonOf({ status: 'stopped', status_message: 'stopped', status_reason: '' } as Task)).toBe('');
 });

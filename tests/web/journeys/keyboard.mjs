@@ -51,4 +51,109 @@ export default async (t) => {
     });
     t.check(seen === "", `focus is not visible on ${seen}`);
   }
+
+  // Enqueue a draft, abort a run, archive and restore: from the table, by keys alone.
+  const make = async (name) =>
+    (
+      await t.call("tasks.create", {
+        name,
+        type: "training",
+        project: t.facts.project,
+      })
+    ).id;
+  const state = async (id) =>
+    (await t.call("tasks.get_all_ex", { id: [id], search_hidden: true }))
+      .tasks[0];
+  const draft = await make("keys-draft"),
+    run = await make("keys-run");
+  await t.call("tasks.started", { task: run });
+  await page.goto(`${t.facts.web}/projects/${t.facts.project}/tasks`);
+  const row = (name) => page.getByRole("row", { name: new RegExp(name) });
+  await row("segformer-good").waitFor();
+  const focused = () =>
+    page.evaluate(() => document.activeElement?.textContent ?? "");
+  /** Tab until the focus is on what begins with these words. */
+  const tabTo = async (words) => {
+    for (let i = 0; i < 12; i++) {
+      if ((await focused()).startsWith(words)) return;
+      await page.keyboard.press("Tab");
+    }
+    t.check(false, `Tab does not lead to ${words}`);
+  };
+  const choose = async (filter, name) => {
+    await page.keyboard.press("/");
+    await page.keyboard.type(filter);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(
+      (n) =>
+        document.querySelectorAll(".vrows .tr").length === 1 &&
+        document.querySelector(".vrows .tr")?.textContent?.includes(n),
+      name,
+    );
+    await page.keyboard.press("j");
+    await page.waitForFunction(
+      (n) => document.activeElement?.textContent?.includes(n),
+      name,
+    );
+    await page.keyboard.press("x");
+    await page.getByText("1 selected").waitFor();
+  };
+  /** The dialog is open and has given its focus to this button. */
+  const asked = (words) =>
+    page.waitForFunction(
+      (w) =>
+        document.activeElement?.closest('[role="dialog"]') &&
+        document.activeElement.textContent === w,
+      words,
+    );
+  await choose("keys-draft", "keys-draft");
+  await tabTo("Enqueue");
+  await page.keyboard.press("Enter");
+  await page
+    .getByRole("dialog")
+    .locator("option")
+    .first()
+    .waitFor({ state: "attached" });
+  await asked("Enqueue");
+  await page.keyboard.press("Enter");
+  await row("keys-draft").getByText("Queued").waitFor();
+  t.equal((await state(draft)).status, "queued", "the draft after Enqueue");
+  await page.keyboard.press("Escape");
+  await page.getByText("1 selected").waitFor({ state: "detached" });
+
+  await choose("keys-run", "keys-run");
+  await tabTo("Abort");
+  await page.keyboard.press("Enter");
+  // What cannot be taken back is not one careless Enter away.
+  await asked("Cancel");
+  await tabTo("Abort");
+  await page.keyboard.press("Enter");
+  await row("keys-run").getByText("Aborted").waitFor();
+  t.equal((await state(run)).status, "stopped", "the run after Abort");
+
+  await choose("keys-run", "keys-run");
+  await tabTo("Archive");
+  await page.keyboard.press("Enter");
+  await asked("Archive");
+  await page.keyboard.press("Enter");
+  await page.getByText("No task matches").waitFor();
+  t.equal(
+    (await state(run)).system_tags.includes("archived"),
+    true,
+    "archived by keys",
+  );
+  await choose("archived:yes keys-run", "keys-run");
+  await tabTo("Restore");
+  await page.keyboard.press("Enter");
+  await asked("Restore");
+  await page.keyboard.press("Enter");
+  await page.getByText("No task matches").waitFor();
+  t.equal(
+    (await state(run)).system_tags.includes("archived"),
+    false,
+    "archived after Restore by keys",
+  );
+  await t.call("tasks.dequeue", { task: draft });
+  for (const task of [draft, run])
+    await t.call("tasks.delete", { task, force: true });
 };

@@ -50,7 +50,7 @@ export default async (t) => {
   await page.waitForFunction(() =>
     document
       .querySelector(".vrows .tr .name")
-      ?.textContent?.startsWith("unet-running"),
+      ?.textContent?.startsWith("segformer-better"),
   );
   await page
     .getByRole("columnheader", { name: "Name" })
@@ -59,7 +59,7 @@ export default async (t) => {
   await page.waitForFunction(() =>
     document
       .querySelector(".vrows .tr .name")
-      ?.textContent?.startsWith("segformer-better"),
+      ?.textContent?.startsWith("unet-running"),
   );
   await page
     .getByRole("columnheader", { name: /loss\/val/ })
@@ -99,8 +99,10 @@ export default async (t) => {
   await box.fill("archived:yes");
   await row("segformer-good").waitFor();
   await page.getByLabel("Select all shown").click();
-  await page.getByRole("button", { name: "More actions" }).click();
-  await page.getByRole("menuitem", { name: /Restore/ }).click();
+  await page
+    .getByRole("toolbar")
+    .getByRole("button", { name: "Restore" })
+    .click();
   await page
     .getByRole("dialog")
     .getByRole("button", { name: "Restore" })

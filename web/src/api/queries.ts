@@ -117,6 +117,8 @@ export function useProject(id: string) {
     queryKey: ['projects.get_by_id', id],
     queryFn: ({ signal }) => call('projects.get_by_id', { project: id }, { signal }).then((d) => d.project),
     enabled: id !== '*' && id !== '',
+    // Asked again now and then: somebody else may delete it while its page is open.
+    refetchInterval: 15_000,
     staleTime: 60_000,
   });
 }

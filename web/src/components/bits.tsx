@@ -62,7 +62,11 @@ export function StatusBadge({ s, pct }: { s: Status; pct?: number | null }) {
     </span>
   );
 }
-export const Tag = ({ children }: { children: ReactNode }) => <span className="tag">{children}</span>;
+export const Tag = ({ children }: { children: string }) => (
+  <span className={`tag${children.length > 4 ? '' : ' short'}`} title={children}>
+    {children}
+  </span>
+);
 export const Dot = ({ c }: { c: number }) => <span className="dot" style={{ background: runColor(c) }} aria-hidden />;
 
 export function Bar({ pct, tone = 'run', label = 'Progress' }: { pct: number; tone?: string; label?: string }) {

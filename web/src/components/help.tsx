@@ -33,6 +33,7 @@ const KEYS: Array<[string, Array<[string, string]>]> = [
       ['Space  x', 'Select row'],
       ['Enter  o', 'Open row'],
       ['Esc', 'Clear the selection'],
+      ['Enter', 'From the filter to the rows'],
     ],
   ],
   [

@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import { useEffect, useState, type ReactNode } from 'react';
 import { ApiError } from '../api/call';
+import { Link } from '../router';
 import { Copyable } from './bits';
 import './states.css';
 
@@ -43,6 +44,25 @@ export function Failed({ what, error, retry }: { what: string; error: unknown; r
         </div>
       </div>
     </div>
+  );
+}
+
+/** Whether an error says that what was asked for is not there (any more), as against not reachable. */
+export const isGone = (e: unknown): boolean => e instanceof ApiError && (e.code === 404 || (e.code === 400 && GONE.has(e.subcode)));
+/** "Invalid id" of a task (101) and of a project (401). */
+const GONE = new Set([101, 401]);
+export function Gone({ what, to, place }: { what: string; to: string; place: string }) {
+  return (
+    <Empty
+      title={`There is no ${what} with this id`}
+      action={
+        <Link className="link" to={to}>
+          {place}
+        </Link>
+      }
+    >
+      It has been deleted, or the link is cut short.
+    </Empty>
   );
 }
 

@@ -126,3 +126,7 @@ export function ordinal(n: number): string {
 
 /** Right form of a noun: plural(1, 'task') = "1 task". */
 export const plural = (n: number, noun: string): string => `${formatCount(n)} ${noun}${n === 1 ? '' : 's'}`;
+
+const collator = new Intl.Collator('en', { numeric: true });
+/** Order of names as people read them: layer_9 before layer_10. */
+export const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);

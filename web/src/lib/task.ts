@@ -1,7 +1,7 @@
 // What a task says of itself, in our words: status, reason, progress, times, metrics, parameters.
 import type { LastMetric, Task } from '../api/types';
 import { wireNumber } from '../api/call';
-import { parseTime } from './format';
+import { byName, parseTime } from './format';
 
 export type Status = 'draft' | 'queued' | 'running' | 'stopping' | 'completed' | 'failed' | 'aborted' | 'published' | 'unknown';
 
@@ -36,7 +36,7 @@ export function progressOf(t: Task): number | null {
 
 // "Changed by …" is what clients write when they have nothing to say.
 const NOISE =
-  /^changed by |^(ok|reset|publish|published|completed|stopping|queued|enqueued|in_progress|created|running|dequeued|started)?$/i;
+  /^changed by |^(ok|reset|publish|published|completed|stopping|queued|enqueued|in_progress|created|running|dequeued|started|stopped|aborted)?$/i;
 
 /** The reason in words, when the server has one that says more than the status does. */
 export function reasonOf(t: Task): string {
@@ -52,8 +52,8 @@ export function reasonOf(t: Task): string {
 /** The server's "failed: reason (message)" without the state, which stands beside it, and without a message that says nothing. */
 export function whyWords(text: string | undefined): string {
   const m = /^\w+: ([\s\S]*?)(?: \(([\s\S]+)\))?$/.exec(text ?? '');
-  if (!m) return text ?? '';
-  return m[2] && !NOISE.test(m[2]) ? m[2] : (m[1] ?? '');
+  const said = !m ? (text ?? '') : m[2] && !NOISE.test(m[2]) ? m[2] : (m[1] ?? '');
+  return NOISE.test(said) ? '' : said;
 }
 
 /** Milliseconds the task has run: the server's own count, else from start to end or now. */
@@ -107,7 +107,7 @@ export function metricsOf(t: Task, monitors = false): Metric[] {
     for (const [vh, m] of Object.entries(vs))
       if (monitors || !(m.metric ?? '').startsWith(':monitor:')) out.push(toMetric(`${mh}.${vh}`, m));
   }
-  return out.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return out.sort((a, b) => byName(a.key, b.key));
 }
 
 const LOWER = /loss|err(or)?|perplex|ppl|mse|mae|rmse|wer|cer|fid|nll|latency|time|_ms|grad_norm/i;

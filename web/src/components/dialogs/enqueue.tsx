@@ -47,6 +47,7 @@ export function EnqueueDialog({ tasks, close }: { tasks: Task[]; close: () => vo
   const [busy, setBusy] = useState(false);
   const fit = tasks.filter((t) => refusal('enqueue', t) === null);
   const go = async (): Promise<void> => {
+    if (!value) return;
     setBusy(true);
     const name = list.find((q) => q.id === value)?.name ?? 'the queue';
     let done = 0;
@@ -82,7 +83,8 @@ export function EnqueueDialog({ tasks, close }: { tasks: Task[]; close: () => vo
         <Button
           variant="filled"
           data-autofocus
-          disabled={!value || busy || fit.length === 0}
+          // Not while the queues are on their way: a disabled button could not take the focus.
+          disabled={(!value && !queues.isPending) || busy || fit.length === 0}
           onClick={() => {
             void go();
           }}

@@ -54,8 +54,12 @@ function Row({ t }: { t: Task }) {
     <li>
       <Link to={taskPath(t.project?.id ?? '*', t.id)}>
         <Dot c={colorSlot(t.id)} />
-        <b className="cut">{t.name}</b>
-        <span className="mut cut hide-s">{t.project?.name}</span>
+        <b className="cut" title={t.name}>
+          {t.name}
+        </b>
+        <span className="mut cut hide-s hproj" title={t.project?.name}>
+          {t.project?.name}
+        </span>
         <span className="sp" />
         {s === 'running' && pct !== null && (
           <>
@@ -110,7 +114,7 @@ export function Home() {
   const any = useLatest([], 6);
   const projects = useProjects();
   const empty = any.data?.length === 0;
-  const recent = (projects.data ?? []).filter((p) => (p.stats?.active?.total_tasks ?? 0) > 0).slice(0, 3);
+  const recent = (projects.data ?? []).filter((p) => (p.own_tasks ?? p.stats?.active?.total_tasks ?? 0) > 0).slice(0, 3);
   return (
     <Shell nav="home" title="Home" crumbs={[{ label: 'Home' }]}>
       <div className="page home">

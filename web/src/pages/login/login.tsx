@@ -67,6 +67,7 @@ export function Login() {
   const [secret, setSecret] = useState('');
   const [trouble, setTrouble] = useState<Trouble | null>(null);
   const [busy, setBusy] = useState(false);
+  const [ended] = useState(() => new URLSearchParams(location.search).has('ended'));
   const secretBox = useRef<HTMLInputElement>(null);
 
   useEffect(() => {
@@ -111,6 +112,11 @@ export function Login() {
             <p>{location.host}</p>
           </div>
         </div>
+        {!trouble && ended && (
+          <p className="lnote" role="status">
+            Your session has ended. Log in again and you come back to where you were.
+          </p>
+        )}
         {trouble && (
           <div className="lerr" role="alert">
             <IconAlertCircle size={16} stroke={1.8} />

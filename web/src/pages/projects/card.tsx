@@ -29,7 +29,7 @@ export function ProjectCard({ p, to, name = p.name, children: subs = 0 }: { p: P
       <div className="pc1">
         <b title={p.name}>
           {slash >= 0 && <i>{name.slice(0, slash + 1)}</i>}
-          {name.slice(slash + 1)}
+          <span>{name.slice(slash + 1)}</span>
         </b>
         {subs > 0 && <span className="mut small">{plural(subs, 'project')} inside</span>}
       </div>

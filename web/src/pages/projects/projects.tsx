@@ -5,7 +5,7 @@ import { useMemo, useRef } from 'react';
 import { useProject, useProjectLevel, useProjects } from '../../api/queries';
 import type { Project } from '../../api/types';
 import { Shell, type Crumb } from '../../components/shell';
-import { Empty, Failed, LoadingCards } from '../../components/states';
+import { Empty, Failed, Gone, isGone, LoadingCards } from '../../components/states';
 import { plural } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
 import { path } from '../../lib/url';
@@ -88,7 +88,9 @@ export function Projects({ parent }: { parent: string | null }) {
           </Button>
         </div>
         <div className="body">
-          {q.isPending ? (
+          {isGone(own.error) ? (
+            <Gone what="project" to="/projects" place="All projects" />
+          ) : q.isPending ? (
             <LoadingCards />
           ) : q.error && !q.data ? (
             <Failed what="The projects could not be loaded" error={q.error} retry={() => void q.refetch()} />

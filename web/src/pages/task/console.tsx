@@ -53,7 +53,7 @@ function Gutter({ rows, hits, top, part }: { rows: LogRow[]; hits: number[]; top
   const few = Math.max(1, Math.ceil(marks.length / 300));
   return (
     <div className="gut" aria-hidden>
-      <span className="vp" style={{ top: `${top * 100}%`, height: `${Math.max(1.5, part * 100)}%` }} />
+      {part < 1 && <span className="vp" style={{ top: `${top * 100}%`, height: `${Math.max(1.5, part * 100)}%` }} />}
       {hits
         .filter((_, i) => i % step === 0)
         .map((h) => (

@@ -6,6 +6,7 @@ import { useImages } from '../../api/queries';
 import type { ImageEvent, Task } from '../../api/types';
 import { I, IconBtn } from '../../components/bits';
 import { Empty, Failed, LoadingCards } from '../../components/states';
+import { byName } from '../../lib/format';
 import { safeHref } from '../../lib/url';
 import './images.css';
 
@@ -36,7 +37,9 @@ function Tile({ s, open }: { s: Shot; open: () => void }) {
           {s.variant}
         </b>
         <span className="sp" />
-        <span className="mut num-s">{s.iter.toLocaleString('en')}</span>
+        <span className="mut num-s nw" title={`iteration ${s.iter.toLocaleString('en')}`}>
+          {s.iter.toLocaleString('en')}
+        </span>
       </figcaption>
     </figure>
   );
@@ -50,7 +53,7 @@ export default function Images({ task: t }: { task: Task }) {
     () =>
       (q.data ?? [])
         .map((e): Shot => ({ ...e, href: safeHref(e.url) }))
-        .sort((a, b) => (a.metric < b.metric ? -1 : a.metric > b.metric ? 1 : b.iter - a.iter || (a.variant < b.variant ? -1 : 1))),
+        .sort((a, b) => byName(a.metric, b.metric) || b.iter - a.iter || byName(a.variant, b.variant)),
     [q.data],
   );
   if (q.isPending)

@@ -2,6 +2,7 @@
 import { useMemo } from 'react';
 import { useLogTail } from '../../api/queries';
 import type { Task } from '../../api/types';
+import { Failed } from '../../components/states';
 import { parseAnsi } from '../../lib/ansi';
 import { foldLog } from '../../lib/logfold';
 import { Link, taskPath } from '../../router';
@@ -10,6 +11,7 @@ import './console.css';
 export function LastLines({ t }: { t: Task }) {
   const q = useLogTail(t.id, t.status, 40);
   const rows = useMemo(() => foldLog(q.data ?? [], true).slice(-8), [q.data]);
+  if (q.error && !q.data) return <Failed what="The last lines could not be loaded" error={q.error} retry={() => void q.refetch()} />;
   if (rows.length === 0) return null;
   return (
     <section className="card">

@@ -11,7 +11,7 @@ import { ErrorBoundary } from '../../components/errors';
 import { Empty, Failed, LoadingCards } from '../../components/states';
 import { saveText } from '../../lib/clipboard';
 import { colorSlot } from '../../lib/color';
-import { formatBytes, formatCount } from '../../lib/format';
+import { byName, formatBytes, formatCount } from '../../lib/format';
 import './plots.css';
 
 function Plot({ e, slot }: { e: PlotEvent; slot: number }) {
@@ -76,7 +76,7 @@ function Plot({ e, slot }: { e: PlotEvent; slot: number }) {
 
 export default function Plots({ task: t }: { task: Task }) {
   const q = usePlots(t.id, t.status);
-  const list = useMemo(() => [...(q.data ?? [])].sort((a, b) => (a.metric + a.variant < b.metric + b.variant ? -1 : 1)), [q.data]);
+  const list = useMemo(() => [...(q.data ?? [])].sort((a, b) => byName(a.metric, b.metric) || byName(a.variant, b.variant)), [q.data]);
   if (q.isPending)
     return (
       <div className="body">

@@ -13,7 +13,7 @@ import { ValueTable } from '../../charts/values';
 import { I, IconBtn } from '../../components/bits';
 import { Empty, Failed, LoadingCards } from '../../components/states';
 import { colorSlot } from '../../lib/color';
-import { formatNumber, parseTime, plural } from '../../lib/format';
+import { byName, formatNumber, parseTime, plural } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
 import { useNarrow } from '../../lib/media';
 import { rankMetric, statusOf } from '../../lib/task';
@@ -47,7 +47,7 @@ export default function Scalars({ task: t }: { task: Task }) {
   const q = useScalars(t.id, kind === 'iter' ? 'iter' : 'timestamp', t.status);
   const slot = colorSlot(t.id);
   const groups = useMemo(
-    () => groupCurves(q.data?.curves ?? []).sort((a, b) => rankMetric(a.metric) - rankMetric(b.metric) || (a.metric < b.metric ? -1 : 1)),
+    () => groupCurves(q.data?.curves ?? []).sort((a, b) => rankMetric(a.metric) - rankMetric(b.metric) || byName(a.metric, b.metric)),
     [q.data],
   );
   const auto = useMemo(() => firstShown(groups), [groups]);

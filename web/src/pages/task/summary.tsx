@@ -6,9 +6,10 @@ import { useScalars } from '../../api/scalars';
 import type { Task } from '../../api/types';
 import { thin, type Curve } from '../../charts/curves';
 import { Spark } from '../../components/bits';
+import { Empty } from '../../components/states';
 import { colorSlot, runColor } from '../../lib/color';
 import { formatNumber, inZone } from '../../lib/format';
-import { betterIs, metricsOf, parentId, rankMetric, reasonOf, statusOf, whyWords, type Metric } from '../../lib/task';
+import { betterIs, metricsOf, paramsOf, parentId, rankMetric, reasonOf, statusOf, whyWords, type Metric } from '../../lib/task';
 import { Link, taskPath } from '../../router';
 import { ArtifactCard } from './artifactcard';
 import { ChangeCard } from './changes';
@@ -20,8 +21,7 @@ import './summary.css';
 function Why({ t, why }: { t: Task; why: { text?: string; exit_code?: number | null; signal?: number | string | null } | null }) {
   const s = statusOf(t);
   if (s !== 'failed' && s !== 'aborted') return null;
-  const said = whyWords(why?.text);
-  const text = said || reasonOf(t) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
+  const text = whyWords(why?.text) || reasonOf(t) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
   const facts = [
     why?.exit_code !== null && why?.exit_code !== undefined ? `exit code ${why.exit_code}` : '',
     why?.signal ? `signal ${why.signal}` : '',
@@ -101,6 +101,15 @@ export default function Summary({ task: t }: { task: Task }) {
   const old = useMemo(() => new Map(base ? metricsOf(base).map((m) => [m.key, m]) : []), [base]);
   const curves = useMemo(() => new Map((scalars.data?.curves ?? []).map((c) => [`${c.metric}\u0000${c.variant}`, c])), [scalars.data]);
   const arts = (t.execution?.artifacts?.length ?? 0) + (t.models?.input?.length ?? 0) + (t.models?.output?.length ?? 0) > 0;
+  const blank = t.status === 'created' && !t.started && !pid && !arts && !t.comment && metrics.length === 0 && paramsOf(t).size === 0;
+  if (blank)
+    return (
+      <div className="body">
+        <Empty title="Nothing is recorded yet">
+          This draft has no parameters. Enqueue it and its stages, metrics and console appear here.
+        </Empty>
+      </div>
+    );
   return (
     <div className="body grid12">
       <Why t={t} why={timeline.data?.why ?? null} />

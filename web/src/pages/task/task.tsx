@@ -4,13 +4,13 @@ import { useProjects, useServer, useTask } from '../../api/queries';
 import type { Task } from '../../api/types';
 import { ErrorBoundary } from '../../components/errors';
 import { Shell } from '../../components/shell';
-import { Failed, LoadingCards } from '../../components/states';
+import { Failed, Gone, isGone, LoadingCards } from '../../components/states';
 import { showDialog } from '../../components/dialogs/store';
 import { artifactItems } from '../../lib/artifacts';
 import { useKeys } from '../../lib/keys';
 import { metricsOf, shortId, statusOf } from '../../lib/task';
 import { walkAt } from '../../lib/walk';
-import { Link, navigate, TABS, taskPath, type Tab } from '../../router';
+import { Link, navigate, projectPath, TABS, taskPath, type Tab } from '../../router';
 import { projectCrumbs } from '../projects/projects';
 import { TaskHead } from './head';
 import './task.css';
@@ -104,7 +104,9 @@ export default function TaskPage({ project, id, tab }: { project: string; id: st
   return (
     <Shell nav="projects" title={t?.name ?? 'Task'} crumbs={crumbs}>
       <div className={`page task tab-${tab}`}>
-        {t ? (
+        {isGone(q.error) ? (
+          <Gone what="task" to={projectPath(project)} place={project === '*' ? 'All tasks' : 'Tasks of its project'} />
+        ) : t ? (
           <>
             <div className="thead">
               <TaskHead task={t} tab={tab} />

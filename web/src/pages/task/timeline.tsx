@@ -25,6 +25,8 @@ export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
     return () => clearInterval(id);
   }, [live]);
   if (stages.length === 0) return null;
+  // A stage that did not end well: who stops a run makes it no failure.
+  const ended = t.status === 'stopped' ? 'aborted' : 'failed';
   const ms = (s: Part): number => Math.max(0, (s.ended ?? now) - s.started);
   return (
     <section className="card tl" aria-label="Stage timeline">
@@ -38,7 +40,7 @@ export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
         {stages.map((s, i) => (
           <div
             key={i}
-            className={`seg seg-${tone(s)}`}
+            className={`seg seg-${!s.ok && ended === 'aborted' ? 'a' : tone(s)}`}
             style={{ flexGrow: 1 + Math.log2(1 + ms(s) / 1000) }}
             title={[s.detail, formatDate(s.started)].filter(Boolean).join('\n')}
           >
@@ -49,7 +51,7 @@ export function StageBar({ t, data }: { t: Task; data: Timeline | null }) {
             </div>
             <small className="cut">
               {formatClock(s.started)}
-              {s.ok ? '' : ' · failed'}
+              {s.ok ? '' : ` · ${ended}`}
               {s.detail ? ` · ${s.detail}` : ''}
             </small>
           </div>

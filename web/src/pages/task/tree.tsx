@@ -3,7 +3,7 @@ import { Checkbox } from '@mantine/core';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { Curve } from '../../charts/curves';
-import { formatNumber, plural } from '../../lib/format';
+import { byName, formatNumber, plural } from '../../lib/format';
 
 export interface Group {
   metric: string;
@@ -14,7 +14,7 @@ const FOLD = 12;
 export function groupCurves(curves: Curve[]): Group[] {
   const by = new Map<string, Curve[]>();
   for (const c of curves) by.set(c.metric, [...(by.get(c.metric) ?? []), c]);
-  return [...by].map(([metric, cs]) => ({ metric, curves: cs.sort((a, b) => (a.variant < b.variant ? -1 : 1)) }));
+  return [...by].map(([metric, cs]) => ({ metric, curves: cs.sort((a, b) => byName(a.variant, b.variant)) }));
 }
 
 /** "loss*, iou": any of the words; * stands for anything, else the word may be anywhere. */

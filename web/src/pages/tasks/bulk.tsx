@@ -51,7 +51,8 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
     );
   };
   const s = { size: 15, stroke: 1.6 } as const;
-  const restore = tasks.some(isArchived);
+  const allArchived = tasks.every(isArchived),
+    some = !allArchived && tasks.some(isArchived);
   return (
     <div className="bulk" role="toolbar" aria-label={`Actions for ${tasks.length} selected tasks`}>
       <span className="cnt">
@@ -72,7 +73,7 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
       </Button>
       {btn('enqueue', <IconPlayerPlay {...s} />)}
       {btn('abort', <IconPlayerStop {...s} />)}
-      {btn('archive', <IconArchive {...s} />)}
+      {btn(allArchived ? 'unarchive' : 'archive', <IconArchive {...s} />)}
       <Menu position="top-start" width={220}>
         <Menu.Target>
           <IconBtn label="More actions">
@@ -80,7 +81,7 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
           </IconBtn>
         </Menu.Target>
         <Menu.Dropdown>
-          {(['dequeue', 'reset', 'publish', ...(restore ? (['unarchive'] as const) : []), 'delete'] as ActionName[]).map((a) => {
+          {(['dequeue', 'reset', 'publish', ...(some ? (['unarchive'] as const) : []), 'delete'] as ActionName[]).map((a) => {
             const n = fits(a);
             const icon = {
               dequeue: <IconX {...s} />,

@@ -6,13 +6,21 @@ import { metricsOf, paramsOf, rankMetric } from '../../lib/task';
 /** So many metric columns, from the left, show a small curve beside the number. */
 export const SPARKED = 2;
 
+/** The order after a click on a head: names from A, numbers and times from the largest; a second click turns it round. */
+export function nextOrder(field: string, order: string): string {
+  if (order === field) return `-${field}`;
+  if (order === `-${field}`) return field;
+  return field === 'name' || field === 'status' ? field : `-${field}`;
+}
+
 export interface Columns {
   metrics: string[];
   params: string[];
 }
 export interface Found {
   metrics: Array<{ key: string; hash: string; count: number }>;
-  params: Array<{ key: string; differs: boolean; count: number }>;
+  /** `varies`: several values among the tasks that have it; `differs`: that, or some tasks lack it. */
+  params: Array<{ key: string; varies: boolean; differs: boolean; count: number }>;
 }
 
 /** Everything that could be a column. Metrics by how many tasks have them, then by interest; parameters that differ first. */
@@ -37,8 +45,16 @@ export function findColumns(tasks: Task[]): Found {
   return {
     metrics: [...metrics].map(([key, m]) => ({ key, ...m })).sort(byInterest),
     params: [...params]
-      .map(([key, p]) => ({ key, differs: p.values.size > 1 || p.count < tasks.length, count: p.count }))
-      .sort((a, b) => Number(b.differs) - Number(a.differs) || b.count - a.count || (a.key < b.key ? -1 : 1)),
+      .map(([key, p]) => ({
+        key,
+        varies: p.values.size > 1,
+        differs: p.values.size > 1 || p.count < tasks.length,
+        count: p.count,
+      }))
+      .sort(
+        (a, b) =>
+          Number(b.varies) - Number(a.varies) || Number(b.differs) - Number(a.differs) || b.count - a.count || (a.key < b.key ? -1 : 1),
+      ),
   };
 }
 export const firstChoice = (f: Found): Columns => ({

@@ -5,10 +5,11 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useCallback, useEffect, useMemo, useRef, useState, type CSSProperties } from 'react';
 import { useKeys } from '../../lib/keys';
 import { useNarrow } from '../../lib/media';
+import { keepSpot, spotOf } from '../../lib/scroll';
 import { betterIs } from '../../lib/task';
-import { navigate, taskPath } from '../../router';
+import { cameBack, navigate, taskPath } from '../../router';
 import { useSparks } from '../../api/sparks';
-import { SPARKED, type Columns, type Found } from './columns';
+import { nextOrder, SPARKED, type Columns, type Found } from './columns';
 import { TaskCard, TaskRow, type RowView } from './row';
 
 export interface GridProps {
@@ -55,7 +56,7 @@ const paramWidth = (rows: RowView[], key: string): number =>
   clamp(
     52,
     132,
-    17 + Math.max((key.split('/').pop() ?? key).length * 6.6, ...rows.slice(0, 40).map((r) => (r.params.get(key)?.length ?? 0) * 7.3)),
+    17 + Math.max((key.split('/').pop() ?? key).length * 7.2, ...rows.slice(0, 40).map((r) => (r.params.get(key)?.length ?? 0) * 7.3)),
   );
 /** Wide enough for the names, as far as they are usual ones. */
 const userWidth = (rows: RowView[]): number =>
@@ -95,7 +96,7 @@ function Head({
       aria-sort={on ? (desc ? 'descending' : 'ascending') : undefined}
     >
       {field ? (
-        <button type="button" onClick={() => setOrder(desc ? field : `-${field}`)}>
+        <button type="button" onClick={() => setOrder(nextOrder(field, order))}>
           {inner}
         </button>
       ) : (
@@ -109,7 +110,8 @@ export function TaskGrid(p: GridProps) {
   const { rows, cols, selected, setSelected } = p;
   const narrow = useNarrow();
   const box = useRef<HTMLDivElement>(null);
-  const [cur, setCur] = useState(0);
+  const [spot] = useState(() => (cameBack() ? spotOf(location.pathname + location.search) : null));
+  const [cur, setCur] = useState(spot?.row ?? 0);
   const anchor = useRef<number>(0);
   const best = useMemo(() => bestOf(rows, cols.metrics), [rows, cols.metrics]);
   const size = narrow ? CARD : ROW;
@@ -119,7 +121,27 @@ export function TaskGrid(p: GridProps) {
     estimateSize: () => size,
     overscan: 12,
     scrollPaddingStart: 32,
+    initialOffset: spot?.top ?? 0,
   });
+  // The place is kept under the address of this list, which has changed already when the list goes.
+  const place = useRef({ address: '', row: 0 });
+  useEffect(() => {
+    place.current = { address: location.pathname + location.search, row: cur };
+  });
+  useEffect(() => {
+    const el = box.current;
+    if (!el) return;
+    if (spot) el.scrollTop = spot.top;
+    let top = el.scrollTop;
+    const scrolled = (): void => {
+      top = el.scrollTop;
+    };
+    el.addEventListener('scroll', scrolled, { passive: true });
+    return () => {
+      el.removeEventListener('scroll', scrolled);
+      keepSpot(place.current.address, { top, row: place.current.row });
+    };
+  }, [spot]);
   useEffect(() => virt.measure(), [size, virt]);
   const items = virt.getVirtualItems();
   const lastShown = items[items.length - 1]?.index ?? 0;
@@ -215,12 +237,12 @@ export function TaskGrid(p: GridProps) {
   ];
   const template = [
     '36px',
-    'minmax(260px, 1.2fr)',
-    'minmax(196px, .8fr)',
+    'minmax(240px, 1.2fr)',
+    'minmax(184px, .8fr)',
     ...(p.wide ? ['minmax(104px, .5fr)'] : []),
     ...fixed.map((w) => `${w}px`),
   ].join(' ');
-  const min = 36 + 260 + 196 + (p.wide ? 104 : 0) + fixed.reduce((a, w) => a + w, 0) + 8;
+  const min = 36 + 240 + 184 + (p.wide ? 104 : 0) + fixed.reduce((a, w) => a + w, 0) + 8;
   const hash = new Map(p.found.metrics.map((m) => [m.key, m.hash]));
   const all = rows.length > 0 && rows.every((r) => selected.has(r.task.id));
   return (

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useProject, useProjects, useTasks, useUser } from '../../api/queries';
 import { Shell } from '../../components/shell';
-import { Empty, Failed, LoadingRows } from '../../components/states';
+import { Empty, Failed, Gone, isGone, LoadingRows } from '../../components/states';
 import { csv } from '../../lib/csv';
 import { saveText } from '../../lib/clipboard';
 import { formatCount } from '../../lib/format';
@@ -129,7 +129,11 @@ export function Tasks({ project }: { project: string }) {
           </span>
           <LiveSwitch live={live} setLive={setLive} />
         </div>
-        {q.error && !q.data ? (
+        {isGone(own.error) ? (
+          <div className="gridwrap">
+            <Gone what="project" to="/projects" place="All projects" />
+          </div>
+        ) : q.error && !q.data ? (
           <Failed what="The tasks could not be loaded" error={q.error} retry={() => void q.refetch()} />
         ) : q.isPending ? (
           <div className="gridwrap">

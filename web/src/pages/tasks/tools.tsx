@@ -48,7 +48,16 @@ export function QueryBox({
         aria-label="Filter tasks"
         placeholder="words, status:failed, tag:a,b, !tag:old, user:me"
         onKeyDown={(e) => {
-          if (e.key === 'Escape') {
+          if ((e.key === 'Enter' || e.key === 'ArrowDown') && !e.nativeEvent.isComposing) {
+            // On to the rows: what was typed counts at once, the keys are theirs from here.
+            e.preventDefault();
+            if (text !== sent.current) {
+              sent.current = text;
+              onChange(text);
+            }
+            e.currentTarget.blur();
+            document.querySelector<HTMLElement>('.vrows [role="row"][tabindex="0"]')?.focus();
+          } else if (e.key === 'Escape') {
             if (text) clear();
             else e.currentTarget.blur();
           }
