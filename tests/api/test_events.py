@@ -2,6 +2,7 @@
 import hashlib
 import json
 import math
+import sqlite3
 import threading
 import time
 
@@ -655,9 +656,17 @@ def test_folding_changes_nothing(server):
             batch.append(scalar(task, i, truth[i]))
         s.batch("events.add_batch", batch)
     want = {"name": "v", "x": sorted(truth), "y": [truth[i] for i in sorted(truth)]}
-    for _ in range(10):
+
+    def waiting():
+        """Batches that are not folded yet, read before the curve is looked at."""
+        db = sqlite3.connect(f"file:{s.data}/stoker.db?mode=ro", uri=True)
+        try:
+            n = db.execute("SELECT count(*) FROM metric_batch").fetchone()[0]
+        finally:
+            db.close()
         assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"] == want
-        time.sleep(0.3)
+        return n
+    wait_for("the fold", lambda: waiting() == 0)
     assert last_metric(s, task)["count"] == 4000
     s.stop()
     s.start()
