@@ -33,7 +33,7 @@ SUITES = [
     suite("asan-unit", ["./dev", "sanitize", "asan"], first=True),
     suite("tsan-unit", ["./dev", "sanitize", "tsan"], first=True),
     suite("check", ["./dev", "check"]),
-    suite("agent", PYTEST + ["tests/agent"]),
+    suite("agent", PYTEST + ["tests/agent"], env=ASAN),
     suite("run", PYTEST + ["tests/run"]),
     suite("fresh-clone", ["sh", "tools/fresh_clone.sh"]),
     suite("web", PYTEST + ["tests/web"]),
