@@ -155,16 +155,34 @@ static int redirect_output (struct agent *g, struct error *err)
     return 0;
 }
 
-/* The parent leaves with 0: everything that can be refused has been looked at. */
-static int detach (struct error *err)
+/* The parent leaves with 0 when the agent is at work: from then on `status` shows it and `stop` finds it. */
+static void leave_when_ready (int ready)
 {
-    pid_t pid = fork ();
-    int null;
+    char byte;
+    ssize_t n;
 
+    do
+        n = read (ready, &byte, 1);
+    while (n < 0 && errno == EINTR);
+    _exit (n == 1 ? 0 : 1);
+}
+
+static int detach (struct agent *g, struct error *err)
+{
+    int ready[2], null;
+    pid_t pid;
+
+    if (pipe2 (ready, O_CLOEXEC) < 0)
+        return error_errno (err, "make a pipe");
+    pid = fork ();
     if (pid < 0)
         return error_errno (err, "fork");
-    if (pid)
-        _exit (0);
+    if (pid) {
+        close (ready[1]);
+        leave_when_ready (ready[0]);
+    }
+    close (ready[0]);
+    g->ready_fd = ready[1];
     setsid ();
     null = open ("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null >= 0) {
@@ -215,8 +233,11 @@ static int set_hours (struct agent *g, struct error *err)
 
 static int agent_open (struct agent *g, struct error *err)
 {
-    if (set_hours (g, err) < 0 || client_login (g->client, err) < 0 ||
-        queues_resolve (g, g->client, true, err) < 0 || worker_open (g, err) < 0)
+    if (set_hours (g, err) < 0)
+        return -1;
+    if (client_login (g->client, err) < 0)
+        return client_advise (g->conf, err);
+    if (queues_resolve (g, g->client, true, err) < 0 || worker_open (g, err) < 0)
         return -1;
     client_set_worker (g->client, g->worker);
     slots_make (g);
@@ -225,7 +246,7 @@ static int agent_open (struct agent *g, struct error *err)
     if (worker_register (g, err) < 0)
         log_warn ("agent", "register: %s", err->text); /* the first report registers it too */
     if (g->o->detached && !g->restart) {
-        if (redirect_output (g, err) < 0 || detach (err) < 0)
+        if (redirect_output (g, err) < 0 || detach (g, err) < 0)
             return -1;
     } else if (!g->o->foreground && redirect_output (g, err) < 0) {
         return -1;
@@ -250,6 +271,13 @@ static int agent_begin (struct agent *g, struct error *err)
     adopt_orphans (g);
     g->tidy_timer = loop_timer_add (g->loop, TIDY_MS, true, on_tidy, g);
     taker_ask (g);
+    if (g->ready_fd >= 0) {
+        ssize_t ignored = write (g->ready_fd, "r", 1);
+
+        (void)ignored; /* the parent may have been killed */
+        close (g->ready_fd);
+        g->ready_fd = -1;
+    }
     return 0;
 }
 
@@ -274,9 +302,13 @@ int agent_run (const struct agent_options *o, const struct conf *conf, struct cl
                struct error *err)
 {
     cleanup_arena struct arena *a = arena_create ();
-    struct agent g = {
-        .arena = a, .o = o, .conf = conf, .client = client, .engine = &engine_local, .lock_fd = -1
-    };
+    struct agent g = { .arena = a,
+                       .o = o,
+                       .conf = conf,
+                       .client = client,
+                       .engine = &engine_local,
+                       .lock_fd = -1,
+                       .ready_fd = -1 };
     struct agent_options again = *o;
     const char *restarted = getenv ("STOKER_RESTART_WORKER");
     int r;

@@ -100,7 +100,8 @@ struct agent {
     struct loop *loop;
     const struct engine *engine;
     const char *worker, *state, *folder, *runs_folder;
-    int lock_fd;
+    int lock_fd,
+        ready_fd; /* ready_fd: where the parent waits that started us in the background; -1: nobody */
     pthread_mutex_t queues_lock;
     struct queues *queues; /* queues_lock */
     struct slot *slots;

@@ -397,7 +397,6 @@ static int config_main (int argc, char **argv)
 static const struct opt_verb verbs[] = {
     { "daemon", "Take tasks from queues and run them.", agent_daemon_main },
     { "execute", "Run one task here and now.", execute_main },
-    { "execute", "Run one task here and now.", execute_main },
     { "list", "List the workers that the server knows.", list_main },
     { "status", "Show the agents of this machine and what they run.", status_main },
     { "stop", "Stop agents of this machine, and their tasks.", stop_main },

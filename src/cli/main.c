@@ -3,6 +3,7 @@
 #include "base/opt.h"
 #include "cli/agent.h"
 #include "cli/nouns.h"
+#include "cli/out.h"
 #include "cli/run.h"
 #include "cli/task.h"
 #include "cli/up.h"
@@ -51,11 +52,11 @@ int main (int argc, char **argv)
     const struct opt_verb *v;
 
     if (agent_is_name (argv[0]))
-        return agent_main (argc, argv);
+        return out_end (agent_main (argc, argv));
     if (argc >= 2 && !strcmp (argv[1], "--version")) {
         printf ("stoker %s\n", STOKER_VERSION);
-        return 0;
+        return out_end (0);
     }
     v = choose (&argc, &argv);
-    return v ? v->main (argc, argv) : words == argc ? 0 : 2;
+    return out_end (v ? v->main (argc, argv) : words == argc ? 0 : 2);
 }

@@ -3,6 +3,7 @@
 
 #include "base/opt.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -129,6 +130,27 @@ const char *out_status (struct arena *a, const char *status)
             return out_colours () ? arena_printf (a, "\033[%sm%s\033[0m", rows[i].colour, rows[i].word)
                                   : rows[i].word;
     return status;
+}
+
+int out_written (struct error *err)
+{
+    if (fflush (stdout) == 0 && !ferror (stdout))
+        return 0;
+    return errno ? error_errno (err, "write to standard output")
+                 : error_set (err, EIO, "standard output could not be written");
+}
+
+/* A reader that has gone (`| head`) knows that it has: nothing is said then. */
+int out_end (int rc)
+{
+    struct error err = { 0 };
+
+    errno = 0;
+    if (out_written (&err) == 0)
+        return rc;
+    if (err.code != EPIPE && !rc)
+        fprintf (stderr, "stoker: %s\n", err.text);
+    return rc ? rc : 1;
 }
 
 int out_failed (const char *verb, const struct error *err)

@@ -30,6 +30,11 @@ enum { VERB_GO = -1 };
 struct opt_command;
 int out_parse (const struct opt_command *command, int argc, char **argv, void *into, struct arena *a);
 
+/* Flush standard output. What could not be written is an error: a full disk must not look like an empty list. */
+int out_written (struct error *err) warn_unused;
+/* The exit code of a program that ends with `rc`: 1 when its output could not be written, which is said. */
+int out_end (int rc);
+
 /* Verbs end by one of these: print "stoker <verb>: words" to stderr and give the exit code. */
 int out_failed (const char *verb, const struct error *err);  /* 1 */
 int out_misused (const char *verb, const struct error *err); /* 2 */

@@ -19,12 +19,14 @@
 #include <unistd.h>
 
 enum { DIFF_MAX = 1 << 20, DIFF_READ_MAX = 64 << 20, SCRIPT_MAX = 1 << 20 };
+enum { PROJECT_LEAST = 3 }; /* letters of a project's name, on every server */
 
 struct packer {
     struct arena *arena;
     const struct pack_wish *wish;
     struct pack *out;
     const char *script;     /* as typed; NULL for a module */
+    size_t script_at;       /* where it (or -m) stands in the command */
     const char *cwd, *top;  /* top: of the repository, NULL = none */
     const char *const *env; /* for git */
     const char *attributes; /* a file of gitattributes for git, NULL = the user's */
@@ -97,11 +99,22 @@ static void add_quoted (struct str *s, const char *word)
     str_putc (s, '\'');
 }
 
+/* The script by this name, then its arguments. */
+static void put_entry_point (struct packer *p, const char *script)
+{
+    const struct opt_words *w = &p->wish->command;
+    struct str entry = { .arena = p->arena };
+
+    add_quoted (&entry, script);
+    for (size_t i = p->script_at + 1; i < w->n; i++)
+        add_quoted (&entry, w->v[i]);
+    p->out->entry_point = entry.p;
+}
+
 static int read_command (struct packer *p, struct error *err)
 {
     const struct opt_words *w = &p->wish->command;
     const char *program = path_base (w->v[0]), *script;
-    struct str entry = { .arena = p->arena };
     size_t i = 1;
 
     if (!strncmp (program, "python", 6)) {
@@ -133,9 +146,8 @@ static int read_command (struct packer *p, struct error *err)
         p->script = script;
         p->out->name = path_base (script);
     }
-    for (; i < w->n; i++)
-        add_quoted (&entry, w->v[i]);
-    p->out->entry_point = entry.p;
+    p->script_at = i;
+    put_entry_point (p, script);
     return 0;
 }
 
@@ -194,11 +206,24 @@ static int name_remote (struct packer *p, const char *remote, struct error *err)
     return 0;
 }
 
+/* So says the folder, whether git is there or not. */
+static bool below_git (const struct packer *p)
+{
+    for (const char *at = p->cwd;; at = path_folder (p->arena, at)) {
+        if (file_exists (path_join (p->arena, at, ".git")))
+            return true;
+        if (!strcmp (at, "/"))
+            return false;
+    }
+}
+
 static int find_repository (struct packer *p, struct error *err)
 {
     const char *remote;
     char *branch, *top = GIT (p, err, "rev-parse", "--show-toplevel"), real[PATH_MAX];
 
+    if (!top && below_git (p) && !strstr (err->text, "not a git repository"))
+        return error_wrap (err, "%s is in a git repository that cannot be read", p->cwd);
     if (!top || !*top)
         return 0; /* not a repository: the script alone */
     p->top = top;
@@ -252,6 +277,27 @@ static int add_included (struct packer *p, const char *index, struct error *err)
         if (!GIT (p, &lost, "add", "-N", "-f", "--", path))
             return error_set (err, EINVAL, "--include %s: %s", p->wish->include.v[i], lost.text);
     }
+    return 0;
+}
+
+/* A script that git does not track stays here, and the agent would find none. */
+static int check_script (struct packer *p, struct error *err)
+{
+    char real[PATH_MAX], top[PATH_MAX], *listed;
+    const char *path;
+    struct error lost;
+
+    if (!p->script)
+        return 0;
+    path = path_clean (p->arena, path_join (p->arena, p->cwd, p->script));
+    if (realpath (path, real) && realpath (p->top, top) && !path_inside (real, top))
+        return error_set (err, EINVAL, "%s lies outside of the repository %s: only what is inside travels",
+                          p->script, p->top);
+    listed = GIT (p, &lost, "ls-files", "--recurse-submodules", "--", path);
+    if (listed && !*listed)
+        return error_set (err, EINVAL,
+                          "git does not track %s, so it would not travel: 'git add' it, or give --include %s",
+                          p->script, p->script);
     return 0;
 }
 
@@ -438,6 +484,8 @@ static int make_diff (struct packer *p, struct error *err)
     int r = p->wish->include.n ? add_included (p, index, err) : 0;
 
     if (r == 0)
+        r = check_script (p, err);
+    if (r == 0)
         r = git_diff (p, &p->out->diff, err);
     if (r == 0)
         r = check_size (p, err);
@@ -468,6 +516,7 @@ static int literal_script (struct packer *p, struct error *err)
     if (check_text (p, p->script, str_text (&s), err) < 0)
         return -1;
     p->out->diff = str_text (&s);
+    put_entry_point (p, path_base (p->script)); /* its folder stays here */
     p->out->working_dir = ".";
     p->out->project = path_base (p->cwd);
     return 0;
@@ -513,6 +562,7 @@ int pack_folder (struct arena *a, const struct pack_wish *wish, struct pack *ret
     if (!p.top && wish->include.n)
         return error_set (err, EINVAL,
                           "--include: %s is in no git repository; only a single script can travel", cwd);
-    ret->project = arena_strdup (a, ret->project);
+    ret->project = strlen (ret->project) < PROJECT_LEAST ? arena_printf (a, "%s project", ret->project)
+                                                         : arena_strdup (a, ret->project);
     return read_requirements (&p, err);
 }

@@ -12,15 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 2034 }; /* asked for in every call */
+enum { PREFIX_LEAST = 4 }; /* characters of the beginning of an id */
+enum { VERSION = 2034 };   /* asked for in every call */
 
 /* What kinds of things are found by: the call, the list in its answer, what people call one. */
 struct kind {
-    const char *call, *list, *noun;
+    const char *call, *list, *noun, *more; /* more: what else can be done when there is none */
 };
-static const struct kind task_kind = { "tasks.get_all_ex", "tasks", "task" };
-static const struct kind queue_kind = { "queues.get_all_ex", "queues", "queue" };
-static const struct kind project_kind = { "projects.get_all_ex", "projects", "project" };
+static const struct kind task_kind = { "tasks.get_all_ex", "tasks", "task", "" };
+static const struct kind queue_kind = { "queues.get_all_ex", "queues", "queue",
+                                        ", 'stoker queue create' makes one" };
+static const struct kind project_kind = { "projects.get_all_ex", "projects", "project", "" };
 
 char *remote_get (struct remote *r, struct text doc, const char *path)
 {
@@ -83,7 +85,7 @@ static int ask_for (struct remote *r, const struct kind *k, const char *word, st
 
     if (id_valid (word))
         return ask (r, k, arena_printf (r->arena, "\"id\":[\"%s\"]", word), ret, err);
-    if (n >= 4 && n < 32 && strspn (word, "0123456789abcdef") == n) {
+    if (n >= PREFIX_LEAST && n < 32 && strspn (word, "0123456789abcdef") == n) {
         str_addf (&filter, "\"_any_\":{\"fields\":[\"id\"],\"pattern\":\"^%s\"}", word);
         if (ask (r, k, filter.p, ret, err) < 0)
             return -1;
@@ -97,6 +99,14 @@ static int ask_for (struct remote *r, const struct kind *k, const char *word, st
     str_puts (&filter, "\"name\":");
     str_add_json (&filter, pattern.p, pattern.n);
     return ask (r, k, filter.p, ret, err);
+}
+
+/* Meant as the beginning of an id, and too short for one? */
+static bool is_short (const char *word)
+{
+    size_t n = strlen (word);
+
+    return n && n < PREFIX_LEAST && strspn (word, "0123456789abcdef") == n;
 }
 
 static int find (struct remote *r, const struct kind *k, const char *word, char **ret_id, struct error *err)
@@ -114,7 +124,9 @@ static int find (struct remote *r, const struct kind *k, const char *word, char 
         return *ret_id ? 0 : error_set (err, EPROTO, "the server answered a %s without an id", k->noun);
     }
     if (n == 0)
-        return error_set (err, ENOENT, "no %s '%s'; 'stoker %s ls' lists them", k->noun, word, k->noun);
+        return error_set (err, ENOENT, "no %s '%s'; 'stoker %s ls' lists them%s%s", k->noun, word, k->noun,
+                          k->more,
+                          is_short (word) ? "; the beginning of an id has 4 characters or more" : "");
     error_set (err, EINVAL, "'%s' means %s%d %ss; say which by id:", word, n > 7 ? "more than " : "",
                n > 7 ? 7 : (int)n, k->noun);
     while (json_next (&it)) {
@@ -175,14 +187,10 @@ int remote_open (struct arena *a, struct remote *ret, struct error *err)
     *ret = (struct remote){ .arena = a };
     if (conf_load (a, NULL, &conf, err) < 0)
         return -1;
-    if (!conf->api.api_server)
-        return error_set (
-            err, ENOENT,
-            "no server is configured: %s does not name one (api.api_server). 'stoker init' writes it, "
-            "'stoker up' starts a server here and says how to use it",
-            conf_path (a));
-    if (client_create (conf, &ret->client, err) < 0 || client_login (ret->client, err) < 0)
+    if (client_create (conf, &ret->client, err) < 0)
         return -1;
+    if (client_login (ret->client, err) < 0)
+        return client_advise (conf, err);
     ret->web = conf->api.web_server;
     ret->has_log = client_feature (ret->client, "log") > 0;
     return 0;

@@ -34,7 +34,8 @@ static const struct opt_row rows[] = {
     { OPT_TEXT, "name", 0, offsetof (struct opts, name), .arg = "NAME",
       .help = "of the task (default: the script's)" },
     { OPT_TEXT, "project", 'p', offsetof (struct opts, project), .arg = "NAME",
-      .help = "made when there is none (default: the folder's name)" },
+      .help =
+          "made when there is none (default: the folder's name; of less than 3 letters: 'NAME project')" },
     { OPT_EACH, "tag", 't', offsetof (struct opts, tags), .arg = "TAG", .help = "may be repeated" },
     { OPT_TEXT, "type", 0, offsetof (struct opts, type), .arg = "TYPE", .choices = types,
       .help = "kind of task (default: training)" },
@@ -52,7 +53,8 @@ static const struct opt_row rows[] = {
     { OPT_FLAG, "local", 0, offsetof (struct opts, local), .help = "run the task here, by no queue" },
     { OPT_FLAG, "dry-run", 0, offsetof (struct opts, dry),
       .help = "show what would be sent, and send nothing" },
-    { OPT_FLAG, "json", 0, offsetof (struct opts, json), .help = "the task's id and status as JSON lines" },
+    { OPT_FLAG, "json", 0, offsetof (struct opts, json),
+      .help = "all output is JSON lines: the task's id, the lines of its log, its status" },
     { 0 },
 };
 static const struct opt_command command = {
@@ -63,7 +65,9 @@ static const struct opt_command command = {
     .more = "examples:\n"
             "  stoker run -- python train.py --lr 0.1\n"
             "  stoker run --queue gpu --include data/labels.csv -- python -m train\n"
-            "  stoker run --local -- python train.py\n",
+            "  stoker run --local -- python train.py\n"
+            "\n"
+            "Exit code: the task's own; 130 when Ctrl-C left it (it goes on, which is said).\n",
 };
 
 static volatile int interrupted; /* the signal flag: Ctrl-C while following */
@@ -164,7 +168,7 @@ static bool wants_abort (const char *id)
         fprintf (stderr, "stoker run: detached; the task runs on. See: stoker task log --follow %s\n", id);
         return false;
     }
-    fprintf (stderr, "\nThe task runs on the cluster. [d]etach (it runs on) or [a]bort it? ");
+    fprintf (stderr, "\nThe task is not part of this command. [d]etach (it goes on) or [a]bort it? ");
     if (fgets (answer, sizeof (answer), stdin) && (*answer == 'a' || *answer == 'A'))
         return true;
     fprintf (stderr, "Detached. See: stoker task log --follow %s\n", id);
@@ -193,17 +197,18 @@ static int follow (struct remote *r, const struct opts *o, const char *id, struc
 {
     struct sigaction sa = { .sa_handler = on_interrupt };
     struct text data;
+    struct task_log log = { .id = id, .tail = -1, .json = o->json, .follow = true, .stop = &interrupted };
     char *status;
 
     sigaction (SIGINT, &sa, NULL);
     for (;;) {
-        if (task_print_log (r, id, -1, true, &interrupted, &status, err) < 0)
+        if (task_log_print (r, &log, &status, err) < 0)
             return -1;
         if (!interrupted)
             break;
         interrupted = 0;
         if (!wants_abort (id))
-            return 0;
+            return 128 + SIGINT; /* how the task ends is not known: 0 would let a script go on */
         if (remote_call (
                 r, "tasks.stop",
                 arena_printf (r->arena, "{\"task\":\"%s\",\"status_message\":\"stoker run: Ctrl-C\"}", id),

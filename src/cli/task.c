@@ -8,6 +8,7 @@
 #include "base/opt.h"
 #include "cli/out.h"
 #include "cli/remote.h"
+#include "client/client.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -299,16 +300,21 @@ static int task_show (int argc, char **argv)
 
 /* `extra` is put into the call's body; `said` is what the person reads when it worked. */
 struct simple {
-    const char *verb, *call, *about, *said;
+    const char *verb, *call, *about, *said, *idle, /* said when nothing was to be done */
+        *hint;                                     /* what to do when the task's status forbids it */
     bool message, force, queue;
 };
 static const struct simple simples[] = {
     { "task enqueue", "tasks.enqueue", "Put tasks into a queue, for an agent to run.", "queued",
+      .hint =
+          "A task that ran: 'stoker task clone' makes a copy to run, 'stoker task reset' a draft of it again",
       .queue = true },
     { "task dequeue", "tasks.dequeue", "Take tasks out of their queue; they are drafts again.",
-      "out of the queue" },
+      "out of the queue", "stands in no queue" },
     { "task abort", "tasks.stop", "Stop running tasks: their processes get TERM, time to end, then KILL.",
-      "stopping", .message = true, .force = true },
+      "stopping",
+      .hint = "Only a running task can be stopped; 'stoker task dequeue' takes one out of its queue",
+      .message = true, .force = true },
     { "task reset", "tasks.reset", "Make tasks drafts again: their logs, metrics and outputs are deleted.",
       "reset", .force = true },
     { "task publish", "tasks.publish", "Publish tasks: from then on they cannot change.", "published",
@@ -381,12 +387,14 @@ static int simple_one (struct remote *r, const struct simple *s, const struct on
     if (remote_find_task (r, word, &id, &err) < 0 || simple_body (r, s, o, id, &body, &err) < 0 ||
         remote_call (r, s->call, body.p, &data, &err) < 0) {
         error_wrap (&err, "%s", word);
+        if (s->hint && client_refused (&err, 400) && strstr (err.text, "current_status="))
+            snprintf (err.text + strlen (err.text), sizeof (err.text) - strlen (err.text), ". %s", s->hint);
         return out_failed (s->verb, &err);
     }
     if (o->json)
         printf ("{\"id\":\"%s\",\"answer\":%.*s}\n", id, (int)data.n, data.p);
     else
-        printf ("%s: %s\n", id, s->said);
+        printf ("%s: %s\n", id, s->idle && !json_int (json_get (data, "updated"), 1) ? s->idle : s->said);
     return 0;
 }
 

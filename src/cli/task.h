@@ -6,8 +6,19 @@ int task_main (int argc, char **argv);
 int task_log (int argc, char **argv);
 int task_clone (int argc, char **argv);
 
-/* Print the console of a task from `tail` lines before its end on (< 0: from the start), until it has ended when
- * `follow`. Lines go to standard output, prefixed by nothing. ret_status: the task's last status, in the arena.
- * *stop, when not NULL, ends the following as soon as it is set (a signal handler's flag). */
-int task_print_log (struct remote *r, const char *id, int64_t tail, bool follow, const volatile int *stop,
-                    char **ret_status, struct error *err) warn_unused;
+/* Printing the console of a task. Zeroed but for what is wished; a second task_log_print goes on where the first ended. */
+struct task_log {
+    const char *id;
+    int64_t tail; /* from so many lines before the end on; < 0: from the start */
+    bool json,
+        follow; /* the server's JSON of each line instead of its text; go on until the task has ended */
+    const volatile int
+        *stop; /* ends the following as soon as it is set (a signal handler's flag); may be NULL */
+
+    bool begun;
+    char cursor[256];   /* of x_events.log, "" at the start */
+    int64_t from, skip; /* ms of the last line seen by get_task_log, and how many lines carried that time */
+};
+
+/* Print to standard output. ret_status: the task's last status, in the arena of r. */
+int task_log_print (struct remote *r, struct task_log *log, char **ret_status, struct error *err) warn_unused;

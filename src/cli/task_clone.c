@@ -45,6 +45,10 @@ static const struct opt_command command = {
     .more = "example:\n  stoker task clone 4be2 --set Args/lr=0.3 --queue default\n",
 };
 
+struct source {
+    const char *name;
+    struct text parameters;
+};
 struct parameter {
     const char *section, *name, *value, *type, *description;
 };
@@ -61,21 +65,23 @@ static int parse_parameter (struct arena *a, const char *word, struct parameter 
     return 0;
 }
 
-static int source_parameters (struct remote *r, const char *id, struct text *ret, struct error *err)
+static int get_source (struct remote *r, const char *id, struct source *ret, struct error *err)
 {
     struct text data;
     struct json_iter it;
 
     if (remote_call (
             r, "tasks.get_all",
-            arena_printf (r->arena,
-                          "{\"id\":[\"%s\"],\"only_fields\":[\"hyperparams\"],\"search_hidden\":true}", id),
+            arena_printf (
+                r->arena,
+                "{\"id\":[\"%s\"],\"only_fields\":[\"name\",\"hyperparams\"],\"search_hidden\":true}", id),
             &data, err) < 0)
         return -1;
     it = json_iter (json_get (data, "tasks"));
     if (!json_next (&it))
         return error_set (err, ENOENT, "the server has no task %s any more", id);
-    *ret = json_get (it.value, "hyperparams");
+    ret->name = remote_get (r, it.value, "name");
+    ret->parameters = json_get (it.value, "hyperparams");
     return 0;
 }
 
@@ -140,15 +146,9 @@ static int unknown (struct arena *a, const struct parameter *p, struct text sect
     return error_set (err, EINVAL, "the task has no parameter %s (--new adds it)", full);
 }
 
-static int take_parameters (struct remote *r, const char *source, const struct clone_opts *o,
+static int take_parameters (struct remote *r, struct text sections, const struct clone_opts *o,
                             struct parameter *p, struct error *err)
 {
-    struct text sections;
-
-    if (!o->set.n)
-        return 0;
-    if (source_parameters (r, source, &sections, err) < 0)
-        return -1;
     for (size_t i = 0; i < o->set.n; i++)
         if (!take_recorded (r->arena, sections, &p[i]) && !o->allow_new)
             return unknown (r->arena, &p[i], sections, err);
@@ -186,14 +186,14 @@ static int set_parameters (struct remote *r, const char *id, const struct parame
     return remote_call (r, "tasks.edit_hyper_params", body.p, &data, err);
 }
 
-static int make_clone (struct remote *r, const char *source, const struct clone_opts *o, char **ret_id,
-                       struct error *err)
+static int make_clone (struct remote *r, const char *source, const char *name, const struct clone_opts *o,
+                       char **ret_id, struct error *err)
 {
     struct str body = { .arena = r->arena };
     struct text data;
 
     str_addf (&body, "{\"task\":\"%s\"", source);
-    json_put_some (&body, "new_task_name", o->name);
+    json_put_some (&body, "new_task_name", o->name ? o->name : arena_printf (r->arena, "Clone of %s", name));
     json_put_some (&body, "new_task_comment", o->comment);
     json_put_some (&body, "new_project_name", o->project);
     if (o->tags.n)
@@ -209,6 +209,7 @@ static int run (struct remote *r, const struct clone_opts *o, char **ret_id, str
 {
     struct parameter *p = arena_array (r->arena, struct parameter, o->set.n);
     char *source, *queue = NULL;
+    struct source is = { 0 };
     struct text data;
 
     for (size_t i = 0; i < o->set.n; i++)
@@ -217,7 +218,8 @@ static int run (struct remote *r, const struct clone_opts *o, char **ret_id, str
     if (remote_find_task (r, o->task, &source, err) < 0 ||
         (o->queue && remote_find_queue (r, o->queue, &queue, err) < 0))
         return -1;
-    if (take_parameters (r, source, o, p, err) < 0 || make_clone (r, source, o, ret_id, err) < 0)
+    if (get_source (r, source, &is, err) < 0 || take_parameters (r, is.parameters, o, p, err) < 0 ||
+        make_clone (r, source, is.name ? is.name : source, o, ret_id, err) < 0)
         return -1;
     if (set_parameters (r, *ret_id, p, o->set.n, err) < 0)
         return error_wrap (err, "the clone %s is made, but its parameters are not set", *ret_id);

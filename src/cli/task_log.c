@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { PAGE_LINES = 5000 };
+
 struct log_opts {
     bool json, follow;
     const char *task;
@@ -33,22 +35,12 @@ static const struct opt_command command = { .name = "task log",
                                             .about = "Print a task's console.",
                                             .rows = rows };
 
-/* Where a printer stands. One arena a page, so that following for days does not grow. */
-struct printer {
-    struct remote *r;
-    const char *id;
-    bool json;
-    char cursor[256];   /* of x_events.log, "" at the start */
-    int64_t from, skip; /* ms of the last line seen by get_task_log, and how many lines carried that time */
-    int64_t printed;
-};
-
-static void print_line (struct printer *p, struct arena *a, struct text line, const char *text_key)
+/* One arena a page, so that following for days does not grow. */
+static void print_line (struct task_log *p, struct arena *a, struct text line, const char *text_key)
 {
     struct text text = json_get (line, text_key);
     char *s;
 
-    p->printed++;
     if (p->json) {
         printf ("%.*s\n", (int)line.n, line.p);
         return;
@@ -59,48 +51,81 @@ static void print_line (struct printer *p, struct arena *a, struct text line, co
         putchar ('\n');
 }
 
-/* A page from our server. *ret_open: more may come. */
-static int page_own (struct printer *p, struct arena *a, int64_t limit, int64_t wait_ms, bool backwards,
-                     bool *ret_open, size_t *ret_n, struct error *err)
+static void print_page (struct task_log *p, struct arena *a, struct text data, size_t *ret_n)
 {
-    struct remote page = *p->r;
-    struct str body = { .arena = a };
-    struct text data, lines;
-    char *next;
+    struct text lines = json_get (data, "lines");
+    char *next = json_string (a, json_get (data, "next"));
 
-    page.arena = a;
-    str_addf (&body, "{\"task\":\"%s\",\"limit\":%d", p->id, (int)limit);
-    if (*p->cursor) {
-        json_put_key (&body, "after");
-        json_put_string (&body, p->cursor);
-    } else if (!backwards)
-        str_puts (&body, ",\"after\":\"\"");
-    if (wait_ms)
-        str_addf (&body, ",\"wait_ms\":%d", (int)wait_ms);
-    str_putc (&body, '}');
-    if (remote_wait (&page, "x_events.log", body.p, wait_ms, &data, err) < 0)
-        return -1;
-    lines = json_get (data, "lines");
     for (struct json_iter it = json_iter (lines); json_next (&it);)
         print_line (p, a, it.value, "text");
     *ret_n = json_count (lines);
-    *ret_open = json_true (json_get (data, "open"));
-    next = remote_get (&page, data, "next");
     if (next)
         snprintf (p->cursor, sizeof (p->cursor), "%s", next);
+}
+
+/* The page after the cursor, from our server. */
+static int page_own (struct task_log *p, struct remote *page, int64_t wait_ms, size_t *ret_n,
+                     struct error *err)
+{
+    struct str body = { .arena = page->arena };
+    struct text data;
+
+    str_addf (&body, "{\"task\":\"%s\",\"limit\":%d,\"after\":", p->id, PAGE_LINES);
+    json_put_string (&body, p->cursor);
+    if (wait_ms)
+        str_addf (&body, ",\"wait_ms\":%d", (int)wait_ms);
+    str_putc (&body, '}');
+    if (remote_wait (page, "x_events.log", body.p, wait_ms, &data, err) < 0)
+        return -1;
+    print_page (p, page->arena, data, ret_n);
     return 0;
 }
 
-/* A page from any other server: lines after p->from; those of that very millisecond that were printed are skipped. */
-static int page_other (struct printer *p, struct arena *a, size_t *ret_n, struct error *err)
+/* Go back by `tail` lines, page by page, and print the page arrived at: what follows it comes by the cursor. */
+static int print_tail (struct task_log *p, struct remote *r, int64_t tail, struct error *err)
 {
-    struct remote page = *p->r;
+    char before[sizeof (p->cursor)] = "";
+
+    for (int64_t left = tail;;) {
+        cleanup_arena struct arena *a = arena_create ();
+        struct remote page = *r;
+        struct str body = { .arena = a };
+        struct text data;
+        char *prev;
+        size_t n;
+
+        page.arena = a;
+        str_addf (&body, "{\"task\":\"%s\",\"limit\":%d", p->id,
+                  (int)(left > PAGE_LINES ? PAGE_LINES
+                        : left            ? left
+                                          : 1));
+        json_put_some (&body, "before", *before ? before : NULL);
+        str_putc (&body, '}');
+        if (remote_call (&page, "x_events.log", body.p, &data, err) < 0)
+            return -1;
+        n = json_count (json_get (data, "lines"));
+        prev = json_string (a, json_get (data, "prev"));
+        if (left <= (int64_t)n || !n || !prev) {
+            if (tail)
+                print_page (p, a, data, &n);
+            else if ((prev = json_string (a, json_get (data, "next"))))
+                snprintf (p->cursor, sizeof (p->cursor), "%s", prev);
+            return 0;
+        }
+        left -= (int64_t)n;
+        snprintf (before, sizeof (before), "%s", prev);
+    }
+}
+
+/* A page from any other server: lines after p->from; those of that very millisecond that were printed are skipped. */
+static int page_other (struct task_log *p, struct remote *page, size_t *ret_n, struct error *err)
+{
+    struct arena *a = page->arena;
     struct text data;
     int64_t from = p->from, seen = p->skip;
 
-    page.arena = a;
     if (remote_call (
-            &page, "events.get_task_log",
+            page, "events.get_task_log",
             arena_printf (
                 a,
                 "{\"task\":\"%s\",\"batch_size\":5000,\"navigate_earlier\":false,\"from_timestamp\":%lld,"
@@ -150,56 +175,50 @@ static bool has_ended (const char *status)
     return false;
 }
 
-/* The last `tail` lines of our server are one page without a cursor; the whole log starts at the empty cursor. */
-static int print_once (struct printer *p, int64_t tail, struct error *err)
+/* One page; wait_ms: how long to wait for a line when there is none. */
+static int page (struct task_log *p, struct remote *r, int64_t wait_ms, size_t *ret_n, struct error *err)
 {
-    bool open = true;
+    cleanup_arena struct arena *a = arena_create ();
+    struct remote page = *r;
 
-    if (p->r->has_log && tail >= 0) {
-        cleanup_arena struct arena *a = arena_create ();
-        size_t n;
-        return tail ? page_own (p, a, tail < 5000 ? tail : 5000, 0, true, &open, &n, err) : 0;
-    }
-    for (size_t n = 1; n > 0;) {
-        cleanup_arena struct arena *a = arena_create ();
-        if ((p->r->has_log ? page_own (p, a, 5000, 0, false, &open, &n, err) : page_other (p, a, &n, err)) <
-            0)
+    page.arena = a;
+    if (r->has_log)
+        return page_own (p, &page, wait_ms, ret_n, err);
+    if (wait_ms)
+        nanosleep (&(struct timespec){ .tv_sec = 1 }, NULL);
+    return page_other (p, &page, ret_n, err);
+}
+
+/* All there is after the place where the printer stands. */
+static int print_rest (struct task_log *p, struct remote *r, struct error *err)
+{
+    for (size_t n = 1; n > 0;)
+        if (page (p, r, 0, &n, err) < 0 || out_written (err) < 0)
             return -1;
-    }
     return 0;
 }
 
-static int follow_step (struct printer *p, int64_t wait_ms, struct error *err)
+int task_log_print (struct remote *r, struct task_log *p, char **ret_status, struct error *err)
 {
-    cleanup_arena struct arena *a = arena_create ();
+    int64_t tail = p->begun ? -1 : p->tail;
     size_t n;
-    bool open;
 
-    if (p->r->has_log)
-        return page_own (p, a, 5000, wait_ms, false, &open, &n, err);
-    nanosleep (&(struct timespec){ .tv_sec = 1 }, NULL);
-    return page_other (p, a, &n, err);
-}
-
-int task_print_log (struct remote *r, const char *id, int64_t tail, bool follow, const volatile int *stop,
-                    char **ret_status, struct error *err)
-{
-    struct printer p = { .r = r, .id = id };
-
-    if (print_once (&p, tail, err) < 0)
+    p->begun = true;
+    if (r->has_log && tail >= 0 && print_tail (p, r, tail, err) < 0)
+        return -1;
+    if ((!r->has_log || tail) && print_rest (p, r, err) < 0)
         return -1;
     for (;;) {
         cleanup_arena struct arena *a = arena_create ();
         char *status;
 
-        fflush (stdout);
-        if (task_status (r, id, a, &status, err) < 0)
+        if (out_written (err) < 0 || task_status (r, p->id, a, &status, err) < 0)
             return -1;
-        if (has_ended (status) || !follow || (stop && *stop)) {
+        if (has_ended (status) || !p->follow || (p->stop && *p->stop)) {
             *ret_status = arena_strdup (r->arena, status);
-            return follow ? print_once (&p, -1, err) : 0; /* what came between the last page and the end */
+            return p->follow ? print_rest (p, r, err) : 0; /* what came between the last page and the end */
         }
-        if (follow_step (&p, stop ? 1000 : 20000, err) < 0)
+        if (page (p, r, p->stop ? 1000 : 20000, &n, err) < 0)
             return -1;
     }
 }
@@ -210,6 +229,7 @@ int task_log (int argc, char **argv)
     cleanup_remote struct remote r = { 0 };
     struct log_opts o = { .tail = -1 };
     struct error err = { 0 };
+    struct task_log log = { 0 };
     char *id, *status;
     int rc = remote_begin (&command, argc, argv, &o, a, &r);
 
@@ -217,7 +237,8 @@ int task_log (int argc, char **argv)
         return rc;
     if (remote_find_task (&r, o.task, &id, &err) < 0)
         return out_failed (command.name, &err);
-    if (task_print_log (&r, id, o.tail, o.follow, NULL, &status, &err) < 0)
+    log = (struct task_log){ .id = id, .tail = o.tail, .json = o.json, .follow = o.follow };
+    if (task_log_print (&r, &log, &status, &err) < 0)
         return out_failed (command.name, &err);
     if (o.json)
         printf ("{\"id\":\"%s\",\"status\":\"%s\"}\n", id, status);

@@ -81,6 +81,7 @@ struct up {
     struct child children[PARTS];
     struct loop_watch *watches[PARTS];
     struct loop_timer *respawn;
+    size_t log_from[PARTS]; /* where in its log file a child's output begins */
     int interrupts;
     bool stopping;
     int rc;
@@ -149,12 +150,16 @@ static int open_log (struct up *u, enum part part, struct error *err)
 {
     char *folder = path_join (u->arena, u->data, "log");
     char *path = path_join (u->arena, folder, arena_printf (u->arena, "%s.log", part_names[part]));
+    struct stat is;
     int fd;
 
     if (folder_make (folder, 0700, err) < 0)
         return -1;
     fd = open (path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    return fd < 0 ? error_errno (err, "open %s", path) : fd;
+    if (fd < 0)
+        return error_errno (err, "open %s", path);
+    u->log_from[part] = fstat (fd, &is) == 0 ? (size_t)is.st_size : 0;
+    return fd;
 }
 
 /* The environment of a child: ours less what configures clients, plus `extra`. */
@@ -238,7 +243,7 @@ static int start_agent (struct up *u, struct error *err)
                        err);
 }
 
-/* The last lines of a child's log: what a person needs when it ended by itself. */
+/* The last lines of what a child wrote: what a person needs when it ended by itself. */
 static void show_log_end (struct up *u, enum part part)
 {
     char *path = path_join (u->arena, u->data, arena_printf (u->arena, "log/%s.log", part_names[part]));
@@ -247,10 +252,11 @@ static void show_log_end (struct up *u, enum part part)
     const char *p;
     int lines = 0;
 
-    if (file_read (path, 64 << 20, &s, &err) < 0 || !s.n)
+    if (file_read (path, 64 << 20, &s, &err) < 0 || s.n <= u->log_from[part])
         return;
-    for (p = s.p + s.n - 1; p > s.p && lines < 12; p--)
-        lines += p[-1] == '\n';
+    for (p = s.p + s.n; p > s.p + u->log_from[part] && lines < 12; p--)
+        lines += p > s.p + 1 && p[-2] == '\n';
+    p += lines == 12;
     fprintf (stderr, "%s:\n%s", path, p);
 }
 
@@ -430,7 +436,7 @@ static void watch_part (struct up *u, enum part part)
     u->watches[part] = loop_watch_add (u->loop, u->children[part].pidfd, LOOP_READ, on_pidfd, u);
 }
 
-/* A link with a one-time code that opens the page logged in. */
+/* A link with a one-time code that opens the page logged in, from the server that the configuration file names. */
 static int make_link (struct up *u, const char **ret, struct error *err)
 {
     const struct conf *conf;
@@ -446,7 +452,7 @@ static int make_link (struct up *u, const char **ret, struct error *err)
     if (rc == 0 && !(code = json_string (u->arena, json_get (data, "code"))))
         return error_set (err, EPROTO, "the server gave no login code");
     if (rc == 0)
-        *ret = arena_printf (u->arena, "http://127.0.0.1:%d/login?code=%s", u->ports[0], code);
+        *ret = arena_printf (u->arena, "%s/login?code=%s", conf->api.web_server, code);
     return rc;
 }
 
@@ -481,15 +487,51 @@ static void say (struct up *u, const char *link, int64_t ms)
     fflush (stdout);
 }
 
+/* The process that serves our data folder, 0 when there is none. */
+static int served_by (struct up *u)
+{
+    cleanup_str struct str s = { 0 };
+    struct error none;
+    int pid;
+
+    if (file_read (path_join (u->arena, u->data, "lock"), 64, &s, &none) < 0 || !s.n)
+        return 0;
+    pid = atoi (s.p);
+    return pid > 1 && !u->children[SERVER].pid && (kill (pid, 0) == 0 || errno == EPERM) ? pid : 0;
+}
+
+/* Our server cannot start. When that is because it runs already, say how to use it: who calls `up` again wants that. */
+static int explain_running (struct up *u, struct error *err)
+{
+    struct error none;
+    const char *link;
+    int pid = served_by (u);
+
+    if (!pid || !file_exists (u->config) || make_link (u, &link, &none) < 0)
+        return -1;
+    error_set (err, EBUSY,
+               "Stoker is up already: process %d serves %s\n\n"
+               "  Open (logs you in, once):   %s\n"
+               "  Use it from your code:      export CLEARML_CONFIG_FILE=%s\n\n"
+               "'stoker agent status' shows its agent; another server needs a --data and a --port of its own",
+               pid, u->data, link, u->config);
+    return -1;
+}
+
 static int run (struct up *u, struct error *err)
 {
     int64_t start = clock_monotonic ();
     const char *link = NULL;
 
-    if (folder_make (u->data, 0700, err) < 0 || read_key (u, err) < 0 || loop_create (&u->loop, err) < 0)
+    if (check_ports (u, err) < 0)
+        return explain_running (u, err);
+    if (folder_make (u->data, 0700, err) < 0)
+        return error_wrap (err, "data folder (--data DIR chooses another)");
+    if (read_key (u, err) < 0 || loop_create (&u->loop, err) < 0)
         return -1;
-    if (check_ports (u, err) < 0 || start_server (u, err) < 0 || wait_for_server (u, err) < 0 ||
-        write_config (u, err) < 0)
+    if (start_server (u, err) < 0 || wait_for_server (u, err) < 0)
+        return explain_running (u, err);
+    if (write_config (u, err) < 0)
         return -1;
     watch_part (u, SERVER);
     loop_signal_add (u->loop, SIGINT, on_signal, u);

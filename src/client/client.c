@@ -70,13 +70,12 @@ static void replace (char **at, char *with)
 
 /* -- making ----------------------------------------------------------------------------------------------------- */
 
-static int check_server (const char *server, struct error *err)
+static int check_server (const struct conf *conf, struct error *err)
 {
+    const char *server = conf->api.api_server;
+
     if (!server || !*server)
-        return error_set (
-            err, EINVAL,
-            "no server is configured: run `stoker init`, or set api.api_server in ~/clearml.conf "
-            "(CLEARML_API_HOST)");
+        return client_no_server (conf, err);
     if (strncmp (server, "http://", 7) && strncmp (server, "https://", 8))
         return error_set (err, EINVAL, "api.api_server = '%s': it must begin with http:// or https://",
                           server);
@@ -118,12 +117,10 @@ int client_create (const struct conf *conf, struct client **ret, struct error *e
     struct client *c;
     char host[256] = "";
 
-    if (check_server (conf->api.api_server, err) < 0)
+    if (check_server (conf, err) < 0)
         return -1;
     if (!(conf->api.access_key && conf->api.secret_key) && !conf->api.token)
-        return error_set (
-            err, EINVAL, "no credentials for %s: run `stoker init`, or set api.credentials in ~/clearml.conf",
-            conf->api.api_server);
+        return client_no_key (conf, err);
     c = calloc (1, sizeof (*c));
     if (!c)
         abort ();
@@ -458,8 +455,10 @@ static int renew (struct client *c, unsigned generation, struct error *err)
     r = send_patiently (c, a, &q, old, &status, &data, err);
     if (r < 0 && client_refused (err, 401))
         return error_set (err, err->code, "%s refuses the credentials: %s", s->server, err->text);
+    if (r < 0 && (err->code == ECONNREFUSED || err->code == ETIMEDOUT))
+        return error_wrap (err, "%s does not answer", s->server);
     if (r < 0)
-        return error_wrap (err, "log in");
+        return error_wrap (err, "log in to %s", s->server);
     token = json_string (a, json_get (data, "token"));
     if (!token)
         return error_set (err, EPROTO, "log in: %s answered without a token", s->server);

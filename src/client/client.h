@@ -61,6 +61,12 @@ int client_send (struct client *c, struct arena *a, const struct client_request 
  * another server, or cannot be reached). Asked once per login. */
 int client_feature (struct client *c, const char *name);
 
+/* Words for who is at the keyboard, all -1: no server or no key is configured; add to a failed login which file or
+ * variable holds what is wrong, and what to do. */
+int client_no_server (const struct conf *conf, struct error *err);
+int client_no_key (const struct conf *conf, struct error *err);
+int client_advise (const struct conf *conf, struct error *err);
+
 /* Did the server answer with this status? (err->code of a refusal) */
 static inline bool client_refused (const struct error *err, int status)
 {

@@ -119,8 +119,14 @@ static int add_files (struct reading *r, const char *file)
 
     if (!file)
         file = variable_get ("CLEARML_CONFIG_FILE", name, sizeof (name));
+    else
+        *name = 0;
+    if (file && add_file (r, home_expand (r->a, file), true) < 0)
+        return *name && r->err->code == ENOENT
+                   ? error_wrap (r->err, "%s names a file that is not there", name)
+                   : -1;
     if (file)
-        return add_file (r, home_expand (r->a, file), true);
+        return 0;
     if (add_file (r, path_join (r->a, home, "trains.conf"), false) < 0)
         return -1;
     return add_file (r, path_join (r->a, home, "clearml.conf"), false);

@@ -175,3 +175,34 @@ def test_one_folder_one_server(up, tmp_path):
         wait_for("its words", lambda: f"data folder {u.data} is in use" in "".join(second.errors))
         assert (u.data / "clearml.conf").read_text() == config
     assert u.process.poll() is None
+
+
+def test_up_a_second_time_says_how_to_use_the_first(up):
+    u = up("--no-agent")
+    key = (u.data / "clearml.conf").read_text()
+    for port in (u.port, None, None, None, None):
+        second = up("--no-agent", port=port)
+        assert second.process.wait(GUARD) == 1 and second.facts is None
+        wait_for("its words", lambda: "export CLEARML_CONFIG_FILE=" in "".join(second.errors))
+        words = "".join(second.errors)
+        assert f"process {(u.data / 'lock').read_text().strip()} serves {u.data}" in words
+        assert f"CLEARML_CONFIG_FILE={u.facts['config']}" in words
+        code = words.split("/login?code=")[1].split()[0]
+        assert f"{u.facts['web']}/login?code={code}" in words
+        status, _ = post(f"{u.facts['web']}/api/x_login.redeem", {"code": code}, {"X-Stoker-Request": "1"})
+        assert status == 200
+        assert "server: ready" not in words, "lines of the server that runs are not the reason"
+    assert (u.data / "clearml.conf").read_text() == key and u.process.poll() is None
+
+
+def test_a_refused_start_leaves_nothing(up, tmp_path):
+    port = free_ports(3, in_a_row=True)[0]
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", port))
+        s.listen()
+        u = up("--no-agent", port=port)
+        assert u.process.wait(GUARD) == 1 and not u.data.exists()
+    (tmp_path / "data").write_text("a file")
+    u = up("--no-agent")
+    assert u.process.wait(GUARD) == 1
+    wait_for("its words", lambda: "--data" in "".join(u.errors) and str(u.data) in "".join(u.errors))

@@ -1,0 +1,265 @@
+"""What people and scripts do wrong with the command line, or meet by accident: each answer names the thing and a way on."""
+import collections
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from conftest import GUARD, STOKER, clean_env, wait_for
+from test_cli import make_task, repository
+
+
+def stoker(*words, cwd=None, **env):
+    return subprocess.run([STOKER, *words], capture_output=True, text=True, env=clean_env(**env), cwd=cwd,
+                          stdin=subprocess.DEVNULL, timeout=GUARD)
+
+
+def write_conf(path, server, key="k", secret="s"):
+    path.write_text(f'api {{ api_server: "{server}"\ncredentials {{ access_key: "{key}", secret_key: "{secret}" }} }}')
+    return path
+
+
+# -- configuration -----------------------------------------------------------------------------------------------------
+
+
+def test_no_configuration_names_the_one_that_up_left(tmp_path):
+    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "share")}
+    done = stoker("task", "ls", **home)
+    assert done.returncode == 1 and f"there is no {tmp_path}/clearml.conf" in done.stderr and "stoker init" in done.stderr
+    left = tmp_path / "share" / "stoker" / "clearml.conf"
+    left.parent.mkdir(parents=True)
+    left.write_text("")
+    done = stoker("task", "ls", **home)
+    assert f"export CLEARML_CONFIG_FILE={left}" in done.stderr
+    (tmp_path / "clearml.conf").write_text("agent { }")
+    done = stoker("task", "ls", **home)
+    assert f"{tmp_path}/clearml.conf names none (api.api_server)" in done.stderr
+
+
+def test_a_configuration_file_that_is_not_there(tmp_path):
+    for variable in ("CLEARML_CONFIG_FILE", "TRAINS_CONFIG_FILE"):
+        done = stoker("task", "ls", HOME=str(tmp_path), **{variable: str(tmp_path / "gone.conf")})
+        assert done.returncode == 1 and variable in done.stderr and "gone.conf" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["task", "ls"], ["agent", "daemon", "--foreground", "--queue", "default"]], ids=" ".join)
+def test_a_server_that_is_away_and_a_key_that_is_wrong(shared_server, tmp_path, words):
+    away = write_conf(tmp_path / "away.conf", "http://127.0.0.1:9")
+    done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away))
+    assert done.returncode == 1
+    assert "http://127.0.0.1:9 does not answer" in done.stderr and f"api.api_server in {away}" in done.stderr
+    assert "stoker up" in done.stderr
+    done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away), CLEARML_API_HOST="http://127.0.0.1:10")
+    assert "127.0.0.1:10 does not answer" in done.stderr and "CLEARML_API_HOST" in done.stderr
+    wrong = write_conf(tmp_path / "wrong.conf", shared_server.api, secret="VERYSECRET")
+    done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(wrong))
+    assert done.returncode == 1 and "refuses the credentials" in done.stderr
+    assert f"api.credentials in {wrong}" in done.stderr and "VERYSECRET" not in done.stderr
+    none = tmp_path / "none.conf"
+    none.write_text(f'api {{ api_server: "{shared_server.api}" }}')
+    done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(none))
+    assert done.returncode == 1 and f"{none} has no api.credentials" in done.stderr
+
+
+# -- tasks -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_clone_is_called_after_its_source(shared_server):
+    task = make_task(shared_server, "the source")
+    shared_server.cli("task", "clone", task)
+    assert json.loads(shared_server.cli("task", "show", "Clone of the source", "--json").stdout)["parent"]["id"] == task
+
+
+def test_what_a_status_forbids_says_what_is_possible(shared_server):
+    task = make_task(shared_server, "has run", script={"repository": "", "entry_point": "x.py", "diff": "print(1)\n"})
+    shared_server.call("tasks.started", task=task)
+    shared_server.call("tasks.completed", task=task)
+    done = shared_server.cli("task", "enqueue", task, check=False)
+    assert done.returncode == 1 and "task clone" in done.stderr and "task reset" in done.stderr
+    done = shared_server.cli("task", "abort", task, check=False)
+    assert done.returncode == 1 and "Only a running task" in done.stderr
+    assert "stands in no queue" in shared_server.cli("task", "dequeue", task).stdout
+    done = shared_server.cli("task", "enqueue", task, "--queue", "not made", check=False)
+    assert done.returncode == 1 and "'not made'" in done.stderr and "queue create" in done.stderr
+    done = shared_server.cli("task", "show", "abc", check=False)
+    assert done.returncode == 1 and "4 characters" in done.stderr
+
+
+# -- the console -------------------------------------------------------------------------------------------------------
+
+
+def task_with_log(server, name, lines):
+    task = make_task(server, name)
+    server.call("tasks.started", task=task)
+    server.batch("events.add_batch", [{"type": "log", "task": task, "msg": line, "level": "info", "timestamp": 1700000000000 + i}
+                                      for i, line in enumerate(lines)])
+    return task
+
+
+def test_a_log_as_json_and_a_long_tail(shared_server):
+    lines = [f"line {i}" for i in range(12000)]
+    task = task_with_log(shared_server, "long log", lines)
+    shared_server.call("tasks.completed", task=task)
+    out = [json.loads(line) for line in shared_server.cli("task", "log", task, "--json", "--tail", "3").stdout.splitlines()]
+    assert [x["text"] for x in out[:-1]] == lines[-3:] and out[-1] == {"id": task, "status": "completed"}
+    for n in (5000, 5001, 11000, 12000, 20000):
+        assert shared_server.cli("task", "log", task, "--tail", str(n)).stdout.splitlines() == lines[-n:], n
+    for follow in ([], ["--follow"]):
+        assert shared_server.cli("task", "log", task, "--tail", "0", *follow).stdout == ""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["task", "ls"], ["task", "show", "to a full disk"], ["task", "log", "to a full disk"],
+                                   ["queue", "ls", "--json"]], ids=" ".join)
+def test_output_that_cannot_be_written(shared_server, words):
+    if not json.loads(shared_server.cli("task", "ls", "--name", "^to a full disk$", "--json").stdout):
+        task_with_log(shared_server, "to a full disk", ["one"])
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([STOKER, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=shared_server.env())
+    assert done.returncode == 1 and "No space left on device" in done.stderr
+
+
+def test_a_follower_ends_with_its_reader(shared_server):
+    """Also where SIGPIPE is ignored, as under some shells and services."""
+    task = task_with_log(shared_server, "followed", ["one", "two"])
+    r, w = os.pipe()
+    p = subprocess.Popen([STOKER, "task", "log", "--follow", task], stdout=w, stderr=subprocess.PIPE, env=shared_server.env(),
+                         preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN), restore_signals=False)
+    os.close(w)
+    assert os.read(r, 4096).startswith(b"one")
+    os.close(r)
+    shared_server.batch("events.add_batch", [{"type": "log", "task": task, "msg": "three", "timestamp": 1700000001000}])
+    assert p.wait(GUARD) == 1
+
+
+# -- run ---------------------------------------------------------------------------------------------------------------
+
+
+def dry(folder, *words, **env):
+    return stoker("run", "--dry-run", *words, cwd=folder, HOME=str(folder), **env)
+
+
+def test_a_folder_whose_name_is_too_short_for_a_project(shared_server, tmp_path):
+    folder = tmp_path / "ml"
+    folder.mkdir()
+    (folder / "one.py").write_text("print('one')\n")
+    out = shared_server.cli("run", "--detach", "--json", "--", "python", "one.py", cwd=folder).stdout
+    shown = json.loads(shared_server.cli("task", "show", json.loads(out.splitlines()[0])["id"], "--json").stdout)
+    assert shown["project"]["name"] == "ml project"
+
+
+def test_scripts_that_would_not_arrive(tmp_path):
+    work = repository(tmp_path, {"train.py": "print('one')\n"})
+    (work / "new.py").write_text("print('new')\n")
+    (tmp_path / "outside.py").write_text("print('outside')\n")
+    done = dry(work, "--", "python", "new.py")
+    assert done.returncode == 1 and "new.py" in done.stderr and "--include new.py" in done.stderr
+    done = dry(work, "--include", "new.py", "--", "python", "new.py")
+    assert done.returncode == 0 and "print('new')" in done.stdout, done.stderr
+    done = dry(work, "--", "python", "../outside.py")
+    assert done.returncode == 1 and "../outside.py lies outside of the repository" in done.stderr
+    assert dry(work, "--", "python", str(work / "train.py")).returncode == 0
+
+
+def test_a_script_alone_leaves_its_folder_behind(tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "one script.py").write_text("print('one')\n")
+    for name in ("../one script.py", str(tmp_path / "one script.py")):
+        done = dry(tmp_path / "here", "--", "python", name, "--lr", "0.1")
+        assert json.loads(done.stdout)["script"]["entry_point"] == "'one script.py' --lr 0.1", done.stderr
+
+
+def test_a_repository_that_git_cannot_read(tmp_path):
+    """Without git the script must not travel alone, as if there were no repository."""
+    work = repository(tmp_path, {"train.py": "print('one')\n"})
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = dry(work, "--", "python", "train.py", PATH=str(empty))
+    assert done.returncode == 1 and "cannot be read" in done.stderr and "git" in done.stderr
+
+
+@pytest.fixture
+def queued_run(shared_server, tmp_path):
+    """`stoker run` of a task that no agent takes, on a terminal's standard input: (process, task, terminal, its output)."""
+    (tmp_path / "wait.py").write_text("print('never runs')\n")
+    name = f"left {os.urandom(4).hex()}"
+    terminal, theirs = pty.openpty()
+
+    def start(stdin):
+        p = subprocess.Popen([STOKER, "run", "--name", name, "--", "python", "wait.py"], cwd=tmp_path, env=shared_server.env(),
+                             stdin=stdin if stdin is not None else theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        task = wait_for("the task", lambda: shared_server.call("tasks.get_all", name=f"^{name}$", status=["queued"])["tasks"])[0]["id"]
+        words = collections.defaultdict(list)
+        threads = [threading.Thread(target=lambda n=n: words[n].extend(iter(lambda: getattr(p, n).read(1), "")), daemon=True)
+                   for n in ("stdout", "stderr")]
+        for t in threads:
+            t.start()
+        started.append((p, threads))
+        return p, task, words
+
+    started = []
+    start.terminal = terminal
+    yield start
+    for p, threads in started:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+        for t in threads:
+            t.join()
+    os.close(terminal)
+    os.close(theirs)
+
+
+def catches_interrupts(p):
+    """The mask of caught signals has SIGINT."""
+    status = pathlib.Path(f"/proc/{p.pid}/status").read_text()
+    return int(status.split("SigCgt:")[1].split()[0], 16) >> (signal.SIGINT - 1) & 1
+
+
+def test_ctrl_c_without_a_terminal_is_no_success(shared_server, queued_run):
+    p, task, words = queued_run(subprocess.DEVNULL)
+    wait_for("run to follow", lambda: catches_interrupts(p))
+    p.send_signal(signal.SIGINT)
+    assert p.wait(GUARD) == 130, "0 would let a script go on as if the training had ended"
+    wait_for("its words", lambda: f"task log --follow {task}" in "".join(words["stderr"]))
+    assert shared_server.call("tasks.get_by_id", task=task)["task"]["status"] == "queued"
+
+
+def test_ctrl_c_and_abort_prints_each_line_once(shared_server, queued_run):
+    p, task, words = queued_run(None)
+    shared_server.call("tasks.dequeue", task=task)
+    shared_server.call("tasks.started", task=task)
+    shared_server.batch("events.add_batch", [{"type": "log", "task": task, "msg": "said once", "timestamp": 1700000000000}])
+    wait_for("the line", lambda: "said once" in "".join(words["stdout"]))
+    p.send_signal(signal.SIGINT)
+    wait_for("the question", lambda: "[a]bort" in "".join(words["stderr"]))
+    os.write(queued_run.terminal, b"a\n")
+    wait_for("the abort", lambda: shared_server.call("tasks.get_by_id", task=task)["task"].get("status_message") == "stoker run: Ctrl-C"
+             or shared_server.call("tasks.get_by_id", task=task)["task"]["status"] == "stopped")
+    if shared_server.call("tasks.get_by_id", task=task)["task"]["status"] != "stopped":
+        shared_server.call("tasks.stopped", task=task)
+    assert p.wait(GUARD) != 0
+    wait_for("the status", lambda: "aborted" in "".join(words["stderr"]))
+    assert "".join(words["stdout"]).count("said once") == 1
+
+
+# -- agents ------------------------------------------------------------------------------------------------------------
+
+
+def test_each_verb_is_listed_once():
+    for words in ([], ["agent"], ["task"]):
+        verbs = [line.split()[0] for line in stoker(*words, "--help").stdout.splitlines() if line.startswith("  ")]
+        assert verbs and len(verbs) == len(set(verbs)), verbs
+
+
+def test_an_agent_in_the_background_is_there_when_its_start_returns(shared_server, tmp_path):
+    env = {**shared_server.env(), "HOME": str(tmp_path), "STOKER_STATE": str(tmp_path / "state")}
+    for _ in range(5):
+        for words, said in ((["agent", "daemon", "--detached", "--queue", "default"], "output goes to"),
+                            (["agent", "status"], "running"), (["agent", "stop"], "has stopped")):
+            done = subprocess.run([STOKER, *words], env=env, capture_output=True, text=True, timeout=GUARD)
+            assert done.returncode == 0 and said in done.stdout, (words, done.stdout, done.stderr)
