@@ -42,8 +42,8 @@ static const char *ways (struct arena *a, const char *file)
 
     if (up && strcmp (up, file))
         return arena_printf (a, "'stoker up' left one here: export CLEARML_CONFIG_FILE=%s", up);
-    return arena_printf (a, "'stoker init' writes %s; 'stoker up' starts a server here and says how to use it",
-                         file);
+    return arena_printf (
+        a, "'stoker init' writes %s; 'stoker up' starts a server here and says how to use it", file);
 }
 
 int client_no_server (const struct conf *conf, struct error *err)
