@@ -38,11 +38,11 @@ def test_warning(tmp_path, monkeypatch, pretend, kind, name):
         monkeypatch.setenv(key, str(value))
     server.start()
     try:
+        task = server.call("tasks.create", name="a task", type="training")["id"]  # it listens before it has looked
         warning = [line for line in server.log_text().splitlines() if "network file system" in line]
         assert len(warning) == (name is not None)
         if name:
             assert f"({name})" in warning[0] and str(server.data) in warning[0] and "use a local disk" in warning[0]
-        task = server.call("tasks.create", name="a task", type="training")["id"]
         second = subprocess.run([STOKER, "server", "--data", str(server.data), "--listen", "127.0.0.1:0=api"], text=True,
                                 capture_output=True, stdin=subprocess.DEVNULL)
         assert second.returncode == 1 and f"in use by another stoker (process {server.process.pid})" in second.stderr
