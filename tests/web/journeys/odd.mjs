@@ -99,11 +99,26 @@ export default async (t) => {
     "the plot without numbers begins where the others do",
   );
 
+  await page.goto(url(stopped));
+  const none = page.locator(".km", { hasText: "none/v" });
+  await none.getByText("NaN", { exact: true }).waitFor();
+  t.equal(
+    await none.locator(".kf").innerText(),
+    "best \u2013",
+    "the best of a metric that never was a number",
+  );
+
   // A name of 200 letters: nothing is pushed out of the page or of a dialog.
   const name = `long-${"x".repeat(190)}-end`;
   const long = await make(name, { tags: ["first-tag", "second", "third"] });
   await t.call("tasks.started", { task: long });
+  await t.call("tasks.add_or_update_artifacts", {
+    task: long,
+    artifacts: [{ key: name, type: "custom", mode: "output", uri: "s3://b/k" }],
+  });
   await page.goto(url(long));
+  await page.getByRole("link", { name }).last().waitFor();
+  await t.accessible(page, "a task with long names");
   await page.getByRole("button", { name: "Abort" }).click();
   const dialog = page.getByRole("dialog");
   const close = dialog.getByRole("button", { name: "Close" });

@@ -53,7 +53,9 @@ export function ArtifactCard({ t }: { t: Task }) {
             <tr key={i.group + i.key}>
               <td className="ic">{kindIcon(i)}</td>
               <th scope="row">
-                <Link to={`${to}?open=${encodeURIComponent(i.key)}`}>{i.key}</Link>
+                <Link className="aname" to={`${to}?open=${encodeURIComponent(i.key)}`} title={i.key}>
+                  {i.key}
+                </Link>
               </th>
               <td className="mut kind">{i.kind}</td>
               <td className="num">{formatBytes(i.size)}</td>

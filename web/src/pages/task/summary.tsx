@@ -49,6 +49,8 @@ function KeyMetric({ m, old, curve, color }: { m: Metric; old: Metric | undefine
   const low = betterIs(m.key) === 'min';
   const best = low ? m.min : m.max,
     at = low ? m.minAt : m.maxAt;
+  // Of a metric that never was a number nothing is best.
+  const known = best !== null && !Number.isNaN(best);
   const d = old?.value !== null && old?.value !== undefined && m.value !== null ? m.value - old.value : null;
   const good = d !== null && d !== 0 && d > 0 !== low;
   return (
@@ -75,9 +77,9 @@ function KeyMetric({ m, old, curve, color }: { m: Metric; old: Metric | undefine
         ) : (
           <>
             <span>
-              best <b>{formatNumber(best)}</b>
+              best <b>{formatNumber(known ? best : null)}</b>
             </span>
-            <span>{best !== null ? `at ${at.toLocaleString('en')}` : ''}</span>
+            <span>{known ? `at ${at.toLocaleString('en')}` : ''}</span>
           </>
         )}
       </div>
