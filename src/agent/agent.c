@@ -308,6 +308,7 @@ int agent_run (const struct agent_options *o, const struct conf *conf, struct cl
                        .client = client,
                        .engine = &engine_local,
                        .lock_fd = -1,
+                       .name_fd = -1,
                        .ready_fd = -1 };
     struct agent_options again = *o;
     const char *restarted = getenv ("STOKER_RESTART_WORKER");

@@ -100,6 +100,7 @@ struct agent {
     struct loop *loop;
     const struct engine *engine;
     const char *worker, *state, *folder, *runs_folder;
+    int name_fd; /* holds the id among all users of this machine */
     int lock_fd,
         ready_fd; /* ready_fd: where the parent waits that started us in the background; -1: nobody */
     pthread_mutex_t queues_lock;

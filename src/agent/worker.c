@@ -2,7 +2,7 @@
  *
  * The lock is a flock on STATE/workers/<id>/lock, held for as long as the process lives: a crash frees it, a pid that
  * is given out again cannot hold it. STATE/workers/<id>/daemon (JSON) tells `agent status` and `agent stop` who holds
- * it, by pid, boot and start time. Slots of ids without GPUs ("host:0", "host:cpu:1") are the smallest free number. */
+ * it, by pid, boot and start time. A name among the machine's abstract sockets keeps users of one server apart. Slots of ids without GPUs ("host:0", "host:cpu:1") are the smallest free number. */
 #include "agent/room.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -15,10 +15,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { SLOTS_MAX = 10000, FILE_MAX = 64 << 10 };
@@ -97,11 +100,36 @@ static int take_id (struct agent *g, const char *worker, struct error *err)
     return r;
 }
 
+/* Two users of a machine have a STATE each, but for a server they are one worker if they choose the same id: so an id
+ * that was chosen by us is also a name in the machine's abstract socket names, which no crash can leave behind.
+ * 1: ours now; 0: another daemon has it. */
+static int take_name (struct agent *g, const char *worker)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int n = snprintf (at.sun_path + 1, sizeof (at.sun_path) - 1, "stoker-agent/%s/%s", worker,
+                      client_server (g->client));
+    socklen_t len = (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+    if ((size_t)n >= sizeof (at.sun_path) - 1)
+        return 1; /* too long to be a name */
+    g->name_fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (g->name_fd < 0 || bind (g->name_fd, (struct sockaddr *)&at, len) == 0 || errno != EADDRINUSE)
+        return 1;
+    close (g->name_fd);
+    g->name_fd = -1;
+    return 0;
+}
+
 static int take_slot (struct agent *g, const char *prefix, struct error *err)
 {
     for (int i = 0; i < SLOTS_MAX; i++) {
         int r = take_id (g, arena_printf (g->arena, "%s:%d", prefix, i), err);
 
+        if (r > 0 && !take_name (g, g->worker)) {
+            close (g->lock_fd);
+            g->lock_fd = -1;
+            continue;
+        }
         if (r)
             return r < 0 ? -1 : 0;
     }
@@ -129,6 +157,8 @@ int worker_open (struct agent *g, struct error *err)
             "a daemon with worker id '%s' runs here already: stop it (stoker agent stop %s), or give "
             "this one another id (CLEARML_WORKER_ID, agent.worker_id)",
             prefix, prefix);
+    if (r > 0 && g->o->worker)
+        take_name (g, prefix); /* chosen by us, before we started anew */
     return r < 0 ? -1 : 0;
 }
 
@@ -176,6 +206,9 @@ void worker_close (struct agent *g)
         log_warn ("agent", "%s", err.text);
     close (g->lock_fd);
     g->lock_fd = -1;
+    if (g->name_fd >= 0)
+        close (g->name_fd);
+    g->name_fd = -1;
 }
 
 /* -- what others ask -------------------------------------------------------------------------------------------- */

@@ -263,3 +263,19 @@ def test_an_agent_in_the_background_is_there_when_its_start_returns(shared_serve
                             (["agent", "status"], "running"), (["agent", "stop"], "has stopped")):
             done = subprocess.run([STOKER, *words], env=env, capture_output=True, text=True, timeout=GUARD)
             assert done.returncode == 0 and said in done.stdout, (words, done.stdout, done.stderr)
+
+
+def test_two_users_of_a_machine_are_two_workers(shared_server, tmp_path):
+    """Each has a state folder of his own; for the server one id would be one worker, gone when the first of them stops."""
+    users = [{**shared_server.env(), "HOME": str(tmp_path / n), "STOKER_STATE": str(tmp_path / n / "state")} for n in "ab"]
+    before = {w["id"] for w in shared_server.call("workers.get_all")["workers"]}
+
+    def each(words, said):
+        for env in users:
+            os.makedirs(env["HOME"], exist_ok=True)
+            done = subprocess.run([STOKER, *words], env=env, capture_output=True, text=True, timeout=GUARD)
+            assert done.returncode == 0 and said in done.stdout, (words, done.stdout, done.stderr)
+
+    each(["agent", "daemon", "--detached", "--queue", "default"], "output goes to")
+    assert len({w["id"] for w in shared_server.call("workers.get_all")["workers"]} - before) == 2
+    each(["agent", "stop"], "has stopped")
