@@ -256,8 +256,28 @@ def test_each_verb_is_listed_once():
         assert verbs and len(verbs) == len(set(verbs)), verbs
 
 
-def test_an_agent_in_the_background_is_there_when_its_start_returns(shared_server, tmp_path):
-    env = {**shared_server.env(), "HOME": str(tmp_path), "STOKER_STATE": str(tmp_path / "state")}
+@pytest.fixture
+def user(shared_server, tmp_path):
+    """Environments of users with a home and a state folder each; their agents end with the test."""
+    made = []
+
+    def make(name):
+        (tmp_path / name).mkdir()
+        made.append({**shared_server.env(), "HOME": str(tmp_path / name), "STOKER_STATE": str(tmp_path / name / "state")})
+        return made[-1]
+
+    yield make
+    for env in made:
+        def gone():
+            subprocess.run([STOKER, "agent", "stop", "--all"], env=env, capture_output=True, timeout=GUARD)
+            shown = subprocess.run([STOKER, "agent", "status", "--json"], env=env, capture_output=True, text=True, timeout=GUARD)
+            return not json.loads(shown.stdout)["daemons"]
+
+        wait_for("the agents to end", gone)
+
+
+def test_an_agent_in_the_background_is_there_when_its_start_returns(user):
+    env = user("a")
     for _ in range(5):
         for words, said in ((["agent", "daemon", "--detached", "--queue", "default"], "output goes to"),
                             (["agent", "status"], "running"), (["agent", "stop"], "has stopped")):
@@ -265,14 +285,13 @@ def test_an_agent_in_the_background_is_there_when_its_start_returns(shared_serve
             assert done.returncode == 0 and said in done.stdout, (words, done.stdout, done.stderr)
 
 
-def test_two_users_of_a_machine_are_two_workers(shared_server, tmp_path):
+def test_two_users_of_a_machine_are_two_workers(shared_server, user):
     """Each has a state folder of his own; for the server one id would be one worker, gone when the first of them stops."""
-    users = [{**shared_server.env(), "HOME": str(tmp_path / n), "STOKER_STATE": str(tmp_path / n / "state")} for n in "ab"]
+    users = [user("a"), user("b")]
     before = {w["id"] for w in shared_server.call("workers.get_all")["workers"]}
 
     def each(words, said):
         for env in users:
-            os.makedirs(env["HOME"], exist_ok=True)
             done = subprocess.run([STOKER, *words], env=env, capture_output=True, text=True, timeout=GUARD)
             assert done.returncode == 0 and said in done.stdout, (words, done.stdout, done.stderr)
 
