@@ -55,10 +55,25 @@ def free_ports(n=3):
     sys.exit("demo: no three free ports in a row between 18080 and 28080")
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+children = []  # all that were started, in order
+
+
+def start(cmd, **kw):
+    """A child that end_children knows: no signal comes between its birth and its place in the list."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        children.append(subprocess.Popen(cmd, stdin=subprocess.DEVNULL, **kw,
+                                         preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)))
+        return children[-1]
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
 def check(cmd, log, **kw):
     """Run to the end; on failure show what it printed and stop."""
     with open(log, "wb") as out:
-        code = subprocess.call(cmd, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, **kw)
+        code = start(cmd, stdout=out, stderr=subprocess.STDOUT, **kw).wait()
     if code:
         print(f"\ndemo: {' '.join(map(str, cmd))} ended with exit code {code}:", file=sys.stderr)
         print(pathlib.Path(log).read_text(errors="replace")[-6000:], file=sys.stderr)
@@ -87,8 +102,8 @@ def start_up(folder, args):
     port = args.port or free_ports()
     log = open(folder / "up.log", "wb")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CLEARML_", "TRAINS_"))}
-    up = subprocess.Popen([STOKER, "up", "--data", str(data), "--port", str(port), "--json"], stdout=subprocess.PIPE,
-                          stderr=log, stdin=subprocess.DEVNULL, env=env, start_new_session=True)
+    up = start([STOKER, "up", "--data", str(data), "--port", str(port), "--json"], stdout=subprocess.PIPE, stderr=log, env=env,
+               start_new_session=True)
     line = up.stdout.readline()
     if not line:
         up.wait()
@@ -98,28 +113,35 @@ def start_up(folder, args):
     return up, facts, client_env
 
 
-def stop_up(up):
-    if up.poll() is None:
-        up.send_signal(signal.SIGTERM)
+def end_children():
+    """The youngest first; the cluster itself (the eldest) stops in order."""
+    for p in reversed(children):
+        if p.poll() is not None:
+            continue
+        if p is not children[0]:
+            p.kill()
+            p.wait()
+            continue
+        p.terminate()
         try:
-            up.wait(60)
+            p.wait(60)
         except subprocess.TimeoutExpired:
-            os.killpg(up.pid, signal.SIGKILL)
-            up.wait()
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
 
 
 class Told(Exception):
     """A signal asked for the end."""
 
 
-def end_on(*signals):
+def end_on_signals():
     """Whoever ends the demo (Ctrl-C, kill, a closed terminal) ends its server and agent too."""
     def told(number, _):
-        for s in signals:
+        for s in SIGNALS:
             signal.signal(s, signal.SIG_IGN)
         raise Told(number)
 
-    for s in signals:
+    for s in SIGNALS:
         signal.signal(s, told)
 
 
@@ -130,9 +152,8 @@ def main():
     parser.add_argument("--data", help="data folder to keep (default: a temporary one)")
     args = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-demo-"))
-    up = None
     shown_all = False
-    end_on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    end_on_signals()
 
     def stoker(*words):
         log = folder / f"{words[0]}-{words[1]}.log"
@@ -170,8 +191,7 @@ def main():
         if not shown_all:
             sys.exit(128 + e.args[0])
     finally:
-        if up:
-            stop_up(up)
+        end_children()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -666,7 +666,8 @@ def test_folding_changes_nothing(server):
             db.close()
         assert s.call("events.scalar_metrics_iter_histogram", task=task)["m"]["v"] == want
         return n
-    wait_for("the fold", lambda: waiting() == 0)
+    # Streams of 64 batches and more are folded; what comes after a fold that began early may wait for more of its kind.
+    wait_for("the fold", lambda: waiting() < 64)
     assert last_metric(s, task)["count"] == 4000
     s.stop()
     s.start()

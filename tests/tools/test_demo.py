@@ -14,6 +14,18 @@ from conftest import GUARD, STOKER, clean_env, free_ports
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
+def at_work_in(folder):
+    """Processes whose working folder or words name `folder`, though it may be gone."""
+    found = []
+    for p in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder) in os.readlink(p / "cwd") or str(folder).encode() in (p / "cmdline").read_bytes():
+                found.append((p / "cmdline").read_bytes())
+        except OSError:
+            pass
+    return found
+
+
 def refused(port):
     with socket.socket() as s:
         return s.connect_ex(("127.0.0.1", port)) != 0
@@ -38,3 +50,4 @@ def test_a_signal_ends_server_and_agent(number, tmp_path):
         p.stdout.close()
     assert [refused(port + i) for i in range(3)] == [True] * 3
     assert not list(tmp_path.glob("stoker-demo-*"))
+    assert at_work_in(tmp_path) == []
