@@ -92,7 +92,8 @@ static int read_metrics (struct db *db, void *arg, struct error *err)
     cleanup_arena struct arena *a = arena_create ();
     struct str s = { .arena = a };
 
-    return events_last_metrics (db, a, "c", arg, false, &s, err);
+    return events_last_metrics_of (
+        &(struct query_source){ .db = db, .arena = a, .company = "c", .version = 2034 }, arg, &s, err);
 }
 
 static void *work (void *arg)

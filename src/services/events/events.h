@@ -33,6 +33,9 @@ int events_unique_metrics (const struct query_source *src, struct rows *r, int c
                            struct error *err) warn_unused;
 int events_metric_stats (const struct query_source *src, struct rows *r, int col, struct str *out,
                          struct error *err) warn_unused;
+/* The first of them for one task or model, by its id. */
+int events_last_metrics_of (const struct query_source *src, const char *owner, struct str *out,
+                            struct error *err) warn_unused;
 
 /* -- what becomes of events ------------------------------------------------------------------------------------------ */
 

@@ -78,14 +78,14 @@ static int by_key (const void *a, const void *b)
     return strcmp (((const struct series *)a)->key, ((const struct series *)b)->key);
 }
 
-int events_last_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
-                         struct error *err)
+int events_last_metrics_of (const struct query_source *src, const char *owner, struct str *out,
+                            struct error *err)
 {
     const struct series *before = NULL;
     struct series *v = NULL;
     size_t n;
 
-    if (series_of (src, row_str (r, col, src->arena), &v, &n, err) < 0)
+    if (series_of (src, owner, &v, &n, err) < 0)
         return -1;
     if (n)
         qsort (v, n, sizeof (*v), by_key);
@@ -105,6 +105,12 @@ int events_last_metrics (const struct query_source *src, struct rows *r, int col
     }
     str_puts (out, before ? "}}" : "}");
     return 0;
+}
+
+int events_last_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
+                         struct error *err)
+{
+    return events_last_metrics_of (src, row_str (r, col, src->arena), out, err);
 }
 
 int events_unique_metrics (const struct query_source *src, struct rows *r, int col, struct str *out,
