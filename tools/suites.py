@@ -39,7 +39,7 @@ SUITES = [
     suite("web", PYTEST + ["tests/web"]),
     suite("fault", PYTEST + ["tests/fault"]),
     suite("api", PYTEST + ["tests/api"], env=ASAN),
-    suite("api-tsan", PYTEST + ["tests/api/test_http.py", "tests/api/test_queues.py", "tests/api/test_events.py",
+    suite("api-tsan", PYTEST + ["tests/api/test_http.py", "tests/api/test_queues.py", "tests/api/test_events.py", "tests/api/test_console.py",
                              "tests/api/test_auth.py", "tests/api/test_upload.py"], env=TSAN),
     suite("fuzz", ["./dev", "fuzz", "*", "short"]),
     suite("sdk", PYTEST + ["tests/sdk"]),

@@ -32,6 +32,19 @@ while not os.path.exists(folder + "/enough"):
 """
 
 
+def run_mute(server, daemons, folder):
+    """A task that says nothing, run by an agent whose only way to the server can be cut: (proxy, configuration
+    that leads through it, agent, task, its process)."""
+    proxy = Proxy(server.api_port)
+    conf = config_by(server, proxy, folder / "proxy.conf")
+    with open(conf, "a") as more:
+        more.write("agent.task_ping_interval_sec: 0.3\n")
+    d = daemons(server, "--queue", "default", conf=conf, env=QUICK_REPORTS).ready()
+    task = make_task(server, MUTE.format(folder=str(folder)))
+    pid = wait_for("the task to run", lambda: (folder / "pid").exists() and (folder / "pid").read_text())
+    return proxy, conf, d, task, int(pid)
+
+
 def test_machine_disappears(impatient, daemons, tmp_path):
     """Agent, supervisor and task are gone at once, without a word: soon the worker is gone too, and the task failed. The
     machine comes back: its next agent tells what it finds."""
@@ -57,13 +70,7 @@ def test_machine_disappears(impatient, daemons, tmp_path):
 def test_link_is_cut_for_longer_than_the_server_waits(impatient, daemons, tmp_path, then):
     """The worker is taken for lost, and it was not: when the link is back the task goes on as if nothing had been."""
     server = impatient
-    proxy = Proxy(server.api_port)
-    conf = config_by(server, proxy, tmp_path / "proxy.conf")
-    with open(conf, "a") as more:
-        more.write("agent.task_ping_interval_sec: 0.3\n")
-    d = daemons(server, "--queue", "default", conf=conf, env=QUICK_REPORTS).ready()
-    task = make_task(server, MUTE.format(folder=str(tmp_path)))
-    pid = int(wait_for("the task to run", lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
+    proxy, conf, d, task, pid = run_mute(server, daemons, tmp_path)
     if then == "goes on without its agent":
         d.process.kill()
         d.process.wait()
@@ -129,13 +136,7 @@ def test_another_has_taken_the_task_meanwhile(impatient, daemons, tmp_path, then
     """The worker is taken for lost, the task is run anew by another; then the link is back: the first run ends itself, says
     no more of the task's status, and its agent goes on."""
     server = impatient
-    proxy = Proxy(server.api_port)
-    conf = config_by(server, proxy, tmp_path / "proxy.conf")
-    with open(conf, "a") as more:
-        more.write("agent.task_ping_interval_sec: 0.3\n")
-    d = daemons(server, "--queue", "default", conf=conf, env=QUICK_REPORTS).ready()
-    task = make_task(server, MUTE.format(folder=str(tmp_path)))
-    pid = int(wait_for("the task to run", lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
+    proxy, _, d, task, pid = run_mute(server, daemons, tmp_path)
     proxy.cut()
     assert wait_status(server, task)["status"] == "failed"
     if then == "has ended":
