@@ -242,7 +242,10 @@ static int agent_open (struct agent *g, struct error *err)
     client_set_worker (g->client, g->worker);
     slots_make (g);
     print_queues (g);
-    g->claims = client_feature (g->client, "x_queues.claim") > 0;
+    int claims = client_feature (g->client, "x_queues.claim", err);
+    if (claims < 0)
+        return -1;
+    g->claims = claims > 0;
     if (worker_register (g, err) < 0)
         log_warn ("agent", "register: %s", err->text); /* the first report registers it too */
     if (g->o->detached && !g->restart) {

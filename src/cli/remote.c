@@ -192,8 +192,9 @@ int remote_open (struct arena *a, struct remote *ret, struct error *err)
     if (client_login (ret->client, err) < 0)
         return client_advise (conf, err);
     ret->web = conf->api.web_server;
-    ret->has_log = client_feature (ret->client, "log") > 0;
-    return 0;
+    int log = client_feature (ret->client, "log", err);
+    ret->has_log = log > 0;
+    return log < 0 ? -1 : 0;
 }
 
 void remote_close (struct remote *r)

@@ -552,48 +552,55 @@ int client_call (struct client *c, struct arena *a, const char *call, int versio
                         err);
 }
 
-/* Asks server.info once and keeps what it says of us. */
-static void ask_features (struct client *c)
+/* Asks server.info and keeps what it says of us. */
+static int ask_features (struct client *c, struct error *err)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct text data = { 0 }, v;
-    struct error err;
 
-    if (client_call (c, a, "server.info", 0, TEXT ("{}"), &data, &err) < 0) {
-        if (err.code < 10000) /* no answer: ask again next time */
-            return;
+    if (client_call (c, a, "server.info", 0, TEXT ("{}"), &data, err) < 0) {
+        if (!client_refused (err, 400) && !client_refused (err, 404)) /* another time it may say more */
+            return -1;
         data = TEXT ("{}");
     }
     v = json_get (data, "x_features");
     pthread_mutex_lock (&c->s->lock);
     replace (&c->s->features, copy (v.p ? arena_text (a, v) : "{}"));
     pthread_mutex_unlock (&c->s->lock);
+    return 0;
 }
 
-int client_feature (struct client *c, const char *name)
+/* Under the lock: the version in what the server said, 0 = it named no such call, -1 = it was not asked yet. */
+static int find_feature (const struct session *s, const char *name)
 {
     const char *dot = strrchr (name, '.');
     int found = 0;
 
-    for (int tries = 0; tries < 2; tries++) {
-        bool known;
+    if (!s->features)
+        return -1;
+    for (struct json_iter it = json_iter (text_of (s->features)); json_next (&it);) {
+        char key[128];
+        const char *key_dot;
 
-        pthread_mutex_lock (&c->s->lock);
-        known = c->s->features;
-        for (struct json_iter it = json_iter (text_of (c->s->features)); known && json_next (&it);) {
-            char key[128];
-            const char *key_dot;
-
-            snprintf (key, sizeof (key), "%.*s", (int)it.key.n, it.key.p);
-            key_dot = strrchr (key, '.');
-            if (!strcmp (key, name) || (dot && !strcmp (key, dot + 1)) ||
-                (key_dot && !strcmp (key_dot + 1, name)))
-                found = (int)json_int (it.value, 1);
-        }
-        pthread_mutex_unlock (&c->s->lock);
-        if (known)
-            break;
-        ask_features (c);
+        snprintf (key, sizeof (key), "%.*s", (int)it.key.n, it.key.p);
+        key_dot = strrchr (key, '.');
+        if (!strcmp (key, name) || (dot && !strcmp (key, dot + 1)) ||
+            (key_dot && !strcmp (key_dot + 1, name)))
+            found = (int)json_int (it.value, 1);
     }
     return found;
+}
+
+int client_feature (struct client *c, const char *name, struct error *err)
+{
+    int found;
+
+    do {
+        pthread_mutex_lock (&c->s->lock);
+        found = find_feature (c->s, name);
+        pthread_mutex_unlock (&c->s->lock);
+        if (found >= 0)
+            return found;
+    } while (ask_features (c, err) == 0);
+    return -1;
 }

@@ -58,8 +58,8 @@ int client_send (struct client *c, struct arena *a, const struct client_request 
                  struct error *err) warn_unused;
 
 /* Version of a call of ours that the server has ("claim", "log", or in full "x_queues.claim"), 0 = it has none (or is
- * another server, or cannot be reached). Asked once per login. */
-int client_feature (struct client *c, const char *name);
+ * another server), -1 = it did not say (away, broken): ask again. Once it has said so, the answer is kept. */
+int client_feature (struct client *c, const char *name, struct error *err) warn_unused;
 
 /* Words for who is at the keyboard, all -1: no server or no key is configured; add to a failed login which file or
  * variable holds what is wrong, and what to do. */

@@ -250,13 +250,14 @@ static void test_features (void **state)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct client *c = client_of (a, port);
+    struct error err = { 0 };
 
     (void)state;
-    assert_int_equal (client_feature (c, "claim"), 2);
-    assert_int_equal (client_feature (c, "x_queues.claim"), 2);
-    assert_int_equal (client_feature (c, "log"), 1);
-    assert_int_equal (client_feature (c, "x_events.log"), 1);
-    assert_int_equal (client_feature (c, "x_other"), 0);
+    assert_int_equal (client_feature (c, "claim", &err), 2);
+    assert_int_equal (client_feature (c, "x_queues.claim", &err), 2);
+    assert_int_equal (client_feature (c, "log", &err), 1);
+    assert_int_equal (client_feature (c, "x_events.log", &err), 1);
+    assert_int_equal (client_feature (c, "x_other", &err), 0);
     assert_int_equal (calls, 1);
     client_destroy (c);
 }
@@ -272,7 +273,8 @@ static void test_unusable (void **state)
     client_set_patience (c, CLIENT_ONCE);
     assert_int_equal (client_login (c, &err), -1);
     assert_int_equal (err.code, ECONNREFUSED);
-    assert_int_equal (client_feature (c, "claim"), 0);
+    assert_int_equal (client_feature (c, "claim", &err), -1);
+    assert_int_equal (err.code, ECONNREFUSED);
     client_destroy (c);
     setenv ("CLEARML_API_HOST", "localhost:8008", 1);
     assert_int_equal (conf_load (a, NULL, &conf, &err), 0);

@@ -30,7 +30,7 @@ struct guard {
     pthread_t thread;
     int stop_fd;
     int resets, revivals, quick;
-    bool can_watch;          /* the server has x_tasks.watch, */
+    int can_watch;           /* the server has x_tasks.watch (-1 = it has not said so yet), */
     char *status, *message;  /* with what it said last; NULL = nothing yet */
     const char *run;         /* and what it calls our run; NULL = nobody claimed it */
     bool heard;              /* it answered just now */
@@ -170,7 +170,7 @@ static int wait_for_change (struct guard *g, struct arena *a, struct text *ret)
     struct client_request q = { .call = "x_tasks.watch", .body = str_text (&body), .wait_ms = wait };
     if (client_send (g->client, a, &q, ret, &err) < 0) {
         if (client_refused (&err, 404))
-            g->can_watch = false;
+            g->can_watch = 0;
         return client_refused (&err, 400) ? 0 : -1;
     }
     char *status = json_string (a, json_get (*ret, "status")),
@@ -181,13 +181,24 @@ static int wait_for_change (struct guard *g, struct arena *a, struct text *ret)
     return 1;
 }
 
+static int can_watch (struct guard *g)
+{
+    struct error err = { 0 };
+    int can = client_feature (g->client, "x_tasks.watch", &err);
+    if (can < 0 && err.code != ECANCELED)
+        log_debug ("guard", "%s", err.text);
+    return can;
+}
+
 static void check_status (struct guard *g)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct text task;
     int64_t asked = clock_monotonic ();
-    int there =
-        g->can_watch ? wait_for_change (g, a, &task) : look (g, a, "\"status\",\"status_message\"", &task);
+    if (g->can_watch < 0)
+        g->can_watch = can_watch (g);
+    int there = g->can_watch > 0 ? wait_for_change (g, a, &task)
+                                 : look (g, a, "\"status\",\"status_message\"", &task);
     g->quick = there > 0 && clock_monotonic () - asked < QUICK_MS ? g->quick + 1 : 0;
     g->heard = there > 0 && g->quick < 4;
     enum stop_reason reason = there == 0 ? STOP_GONE : there < 0 ? STOP_NONE : judge (g, a, task);
@@ -269,8 +280,9 @@ static void *guard_main (void *arg)
     int64_t pinged = clock_monotonic (), told = pinged;
     if (g->o.worker_report)
         report_worker (g);
-    g->can_watch = client_feature (g->client, "x_tasks.watch") > 0;
-    while (!pause_for (g, g->can_watch && g->heard && stop_get (g->stop) == STOP_NONE ? 0 : g->o.poll_ms)) {
+    g->can_watch = can_watch (g);
+    while (
+        !pause_for (g, g->can_watch > 0 && g->heard && stop_get (g->stop) == STOP_NONE ? 0 : g->o.poll_ms)) {
         int64_t now = clock_monotonic (), running = atomic_load (&g->running);
         if (stop_get (g->stop) == STOP_NONE)
             check_status (g);

@@ -74,33 +74,35 @@ static int send_console (struct settling *s, struct error *err)
     return r;
 }
 
-/* Another agent has claimed the task since. */
-static bool is_taken (struct settling *s)
+/* 1 = another agent has claimed the task since, 0 = none, or nobody can know (it is gone; a server of another make),
+ * -1 = the server does not say. */
+static int is_taken (struct settling *s, struct error *err)
 {
     const char *ours = digest_mark (s->a, s->e.token);
+    int can_watch = ours ? client_feature (s->client, "x_tasks.watch", err) : 0;
     struct text data;
-    struct error err;
 
-    if (!ours || client_feature (s->client, "x_tasks.watch") <= 0 ||
-        client_call (s->client, s->a, "x_tasks.watch", 0,
-                     text_of (arena_printf (s->a, "{\"task\":\"%s\"}", s->e.task)), &data, &err) < 0)
-        return false;
+    if (can_watch <= 0)
+        return can_watch;
+    if (client_call (s->client, s->a, "x_tasks.watch", 0,
+                     text_of (arena_printf (s->a, "{\"task\":\"%s\"}", s->e.task)), &data, err) < 0)
+        return client_refused (err, 400) ? 0 : -1;
     const char *run = json_string (s->a, json_get (data, "run"));
     return run && strcmp (run, ours);
 }
 
-static bool in_progress (struct settling *s)
+/* 1 = yes, 0 = something else or gone, -1 = the server does not say. */
+static int in_progress (struct settling *s, struct error *err)
 {
     struct str body = { .arena = s->a };
     struct text data;
-    struct error err;
     char *status = NULL;
 
     str_puts (&body, "{\"id\":[");
     json_put_string (&body, s->e.task);
     str_puts (&body, "],\"only_fields\":[\"id\",\"status\"],\"search_hidden\":true}");
-    if (client_call (s->client, s->a, "tasks.get_all", 0, str_text (&body), &data, &err) < 0)
-        return false;
+    if (client_call (s->client, s->a, "tasks.get_all", 0, str_text (&body), &data, err) < 0)
+        return err->code < 10000 || err->code / 10000 >= 500 ? -1 : 0;
     for (struct json_iter it = json_iter (json_get (data, "tasks")); json_next (&it);)
         status = json_string (s->a, json_get (it.value, "status"));
     return status && !strcmp (status, "in_progress");
@@ -129,7 +131,10 @@ static int report (struct settling *s, struct error *err)
     struct str body = { .arena = s->a };
     struct text data;
 
-    if (!in_progress (s) || is_taken (s))
+    int ours = in_progress (s, err), taken = ours > 0 ? is_taken (s, err) : 0;
+    if (ours < 0 || taken < 0)
+        return -1;
+    if (!ours || taken)
         status = "none";
     str_puts (&body, "{\"task\":");
     json_put_string (&body, s->e.task);

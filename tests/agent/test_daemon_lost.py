@@ -32,16 +32,17 @@ while not os.path.exists(folder + "/enough"):
 """
 
 
-def run_mute(server, daemons, folder):
+def run_mute(server, daemons, folder, unanswered=None):
     """A task that says nothing, run by an agent whose only way to the server can be cut: (proxy, configuration
-    that leads through it, agent, task, its process)."""
+    that leads through it, agent, task, its process). The call `unanswered` of the run gets no answer."""
     proxy = Proxy(server.api_port)
     conf = config_by(server, proxy, folder / "proxy.conf")
     with open(conf, "a") as more:
         more.write("agent.task_ping_interval_sec: 0.3\n")
     d = daemons(server, "--queue", "default", conf=conf, env=QUICK_REPORTS).ready()
+    proxy.swallow, proxy.mark, proxy.lose = unanswered, b"", lambda n: True
     task = make_task(server, MUTE.format(folder=str(folder)))
-    pid = wait_for("the task to run", lambda: (folder / "pid").exists() and (folder / "pid").read_text())
+    pid = wait_for("the task to run", lambda: (not unanswered or proxy.swallowed) and (folder / "pid").exists() and (folder / "pid").read_text())
     return proxy, conf, d, task, int(pid)
 
 
@@ -131,13 +132,15 @@ def test_machine_comes_back_and_another_has_taken_the_task(impatient, daemons, t
     assert lives()
 
 
+@pytest.mark.parametrize("unanswered", [None, b"server.info"])
 @pytest.mark.parametrize("then", ["runs", "has ended"])
-def test_another_has_taken_the_task_meanwhile(impatient, daemons, tmp_path, then):
+def test_another_has_taken_the_task_meanwhile(impatient, daemons, tmp_path, then, unanswered):
     """The worker is taken for lost, the task is run anew by another; then the link is back: the first run ends itself, says
-    no more of the task's status, and its agent goes on."""
+    no more of the task's status, and its agent goes on. Also when what the server can do was not known before the cut."""
     server = impatient
-    proxy, _, d, task, pid = run_mute(server, daemons, tmp_path)
+    proxy, _, d, task, pid = run_mute(server, daemons, tmp_path, unanswered)
     proxy.cut()
+    proxy.swallow = None
     assert wait_status(server, task)["status"] == "failed"
     if then == "has ended":
         (tmp_path / "enough").touch()
