@@ -102,47 +102,29 @@ UPDATE task SET status_message = ?2 WHERE n = ?1;
 -- name: task_set_project
 UPDATE task SET project = ?2 WHERE n = ?1;
 
--- A sign of life revives a run that was taken for dead (task_ping, task_touch_events, task_touch_worker); a message that
--- asks it to stop is still there then.
+-- A sign of life revives a run that was taken for dead (tasks_silent, tasks_lost); a message that asks it to stop is still
+-- there then.
+-- name: task_revive
+UPDATE task SET status = 'in_progress', status_changed = ?3, status_reason = '',
+       status_message = CASE WHEN status_message = status_reason THEN '' ELSE status_message END
+WHERE id = ?1 AND company = ?2 AND status IN ('stopped', 'failed')
+AND status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)');
+
 -- name: task_ping
 UPDATE task SET last_update = ?3, last_change = ?3, last_changed_by = ?4,
-       status = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                     AND status IN ('stopped', 'failed') THEN 'in_progress' ELSE status END,
-       status_changed = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                             AND status IN ('stopped', 'failed') THEN ?3 ELSE status_changed END,
-       status_reason = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                            THEN '' ELSE status_reason END,
-       status_message = CASE WHEN status_message IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                             THEN '' ELSE status_message END,
        active_duration = CASE WHEN status = 'in_progress' AND started IS NOT NULL THEN (?3 - started) / 1000
                               ELSE active_duration END
 WHERE id = ?1 AND company = ?2;
 
 -- name: task_touch_events
-UPDATE task SET last_update = ?3, last_change = ?3, last_iteration = max(last_iteration, ?4),
-       status = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                     AND status IN ('stopped', 'failed') THEN 'in_progress' ELSE status END,
-       status_changed = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                             AND status IN ('stopped', 'failed') THEN ?3 ELSE status_changed END,
-       status_reason = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                            THEN '' ELSE status_reason END,
-       status_message = CASE WHEN status_message IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                             THEN '' ELSE status_message END,
-       active_duration = CASE WHEN status = 'in_progress' AND started IS NOT NULL THEN (?3 - started) / 1000
+UPDATE task SET last_update = ?2, last_change = ?2, last_iteration = max(last_iteration, ?3),
+       active_duration = CASE WHEN status = 'in_progress' AND started IS NOT NULL THEN (?2 - started) / 1000
                               ELSE active_duration END
-WHERE id = ?1 AND company = ?2;
+WHERE n = ?1;
 
 -- name: task_touch_worker
-UPDATE task SET last_worker = ?3, last_worker_report = ?4, last_update = ?4, last_change = ?4, last_changed_by = ?5,
-       status = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                     AND status IN ('stopped', 'failed') THEN 'in_progress' ELSE status END,
-       status_changed = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                             AND status IN ('stopped', 'failed') THEN ?4 ELSE status_changed END,
-       status_reason = CASE WHEN status_reason IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                            THEN '' ELSE status_reason END,
-       status_message = CASE WHEN status_message IN ('Forced stop (non-responsive)', 'Forced stop (worker lost)')
-                             THEN '' ELSE status_message END
-WHERE id = ?1 AND company = ?2;
+UPDATE task SET last_worker = ?2, last_worker_report = ?3, last_update = ?3, last_change = ?3, last_changed_by = ?4
+WHERE n = ?1;
 
 -- name: task_set_claim
 UPDATE task SET claim = ?2, last_worker = ?3, last_worker_report = ?4, started = ?4, completed = NULL,

@@ -54,19 +54,18 @@ static int model_refuses (struct call *c, const struct event_group *g, const cha
     return 0;
 }
 
-static int task_refuses (struct call *c, const struct event_group *g, const char **ret_words,
-                         struct error *err)
+static int task_refuses (struct call *c, const struct event_group *g, struct task_facts *ret,
+                         const char **ret_words, struct error *err)
 {
-    struct task_facts f;
     bool locked;
 
-    if (task_facts (c, g->task, false, &f, err) < 0) {
+    if (task_facts (c, g->task, false, ret, err) < 0) {
         if (!task_not_own (err))
             return -1;
         *ret_words = arena_printf (c->arena, "Invalid task id %s", g->task);
         return 0;
     }
-    locked = !strcmp (f.status, "published") || !strcmp (f.status, "publishing");
+    locked = !strcmp (ret->status, "published") || !strcmp (ret->status, "publishing");
     if (locked && !g->allow_locked)
         *ret_words = arena_printf (c->arena, "Invalid task id %s", g->task);
     return 0;
@@ -88,7 +87,8 @@ static int store_rows (struct call *c, const struct stream *s, const struct even
     return 0;
 }
 
-static int store_group (struct call *c, struct event_group *g, struct error *err)
+/* `t`: its task, where it is no model */
+static int store_group (struct call *c, struct event_group *g, const struct task_facts *t, struct error *err)
 {
     struct stream s;
     int64_t new_lines = 0;
@@ -109,7 +109,7 @@ static int store_group (struct call *c, struct event_group *g, struct error *err
         call_ring (c, -1, "events/%s", g->task);
     if (g->model)
         return model_touch_from_events (c, g->task, g->iter, err);
-    return task_touch_from_events (c, g->task, g->iter, err);
+    return task_touch_from_events (c, t, g->iter, err);
 }
 
 struct outcome {
@@ -133,14 +133,15 @@ static int store_batch (struct call *c, const struct event_batch *b, struct outc
     for (size_t i = 0; i < b->n; i++) {
         struct event_group *g = &b->groups[i];
         const char *words = NULL;
+        struct task_facts t;
 
-        if ((g->model ? model_refuses (c, g, &words, err) : task_refuses (c, g, &words, err)) < 0)
+        if ((g->model ? model_refuses (c, g, &words, err) : task_refuses (c, g, &t, &words, err)) < 0)
             return -1;
         if (words) {
             add_problem (o, words, g->n);
             continue;
         }
-        if (store_group (c, g, err) < 0)
+        if (store_group (c, g, &t, err) < 0)
             return error_wrap (err, "events of %s", g->task);
         o->added += g->n;
     }

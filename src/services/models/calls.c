@@ -260,7 +260,7 @@ int models_edit (struct call *c, const struct models_edit_in *in, struct models_
         fields_json (&e.fields, "ui_cache", e.ui_cache);
     }
     const char *of = task ? task : e.m.task;
-    if (in->has.iteration && of && task_touch_from_events (c, of, in->iteration, err) < 0)
+    if (in->has.iteration && of && task_touch_from_model (c, of, in->iteration, err) < 0)
         return -1;
     out->has.updated = true;
     return edit_save (c, &e, &out->fields, &out->updated, err);
@@ -285,7 +285,7 @@ int models_update (struct call *c, const struct models_update_in *in, struct mod
         take_object (&e, "ui_cache", in->ui_cache, &e.ui_cache, false, err) < 0 ||
         take_metadata (&e, in->metadata, err) < 0)
         return -1;
-    if (in->task && in->has.iteration && task_touch_from_events (c, in->task, in->iteration, err) < 0)
+    if (in->task && in->has.iteration && task_touch_from_model (c, in->task, in->iteration, err) < 0)
         return -1;
     out->has.updated = true;
     return edit_save (c, &e, &out->fields, &out->updated, err);

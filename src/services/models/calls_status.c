@@ -98,7 +98,7 @@ int models_update_for_task (struct call *c, const struct models_update_for_task_
     if (strcmp (f.status, "created") && strcmp (f.status, "in_progress"))
         return error_set (err, ERR_INVALID_TASK_STATUS,
                           "task %s is %s: its model can change only while it runs", in->task, f.status);
-    if (in->has.iteration && task_touch_from_events (c, in->task, in->iteration, err) < 0)
+    if (in->has.iteration && task_touch_from_model (c, in->task, in->iteration, err) < 0)
         return -1;
     if (in->override_model_id) {
         if (model_read (c, in->override_model_id, true, &old, err) < 0 ||

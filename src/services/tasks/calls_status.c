@@ -62,7 +62,7 @@ int tasks_completed (struct call *c, const struct tasks_completed_in *in, struct
 int tasks_ping (struct call *c, const struct tasks_ping_in *in, struct tasks_ping_out *out, struct error *err)
 {
     (void)out;
-    if (queue_confirm (c, in->task, err) < 0)
+    if (queue_confirm (c, in->task, err) < 0 || task_revive (c, in->task, err) < 0)
         return -1;
     return db_exec (c->db, &sql_task_ping, err, V_STR (in->task), V_STR (c->who.company), V_INT (c->now),
                     V_STR (c->who.user)) < 0

@@ -58,7 +58,7 @@ int tasks_add_or_update_model (struct call *c, const struct tasks_add_or_update_
     out->updated = 1;
     out->has.updated = true;
     if (task_doc_save (c, t.n, &new, err) < 0 ||
-        task_touch_from_events (c, t.id, in->has.iteration ? in->iteration : INT64_MIN, err) < 0)
+        task_touch_from_events (c, &t, in->has.iteration ? in->iteration : INT64_MIN, err) < 0)
         return -1;
     return task_changed (c, &t, true, err);
 }

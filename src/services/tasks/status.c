@@ -188,18 +188,43 @@ const char *task_claimed_with (struct call *c, const char *token)
     return row_str (&r, 0, c->arena);
 }
 
-int task_touch_from_events (struct call *c, const char *task, int64_t iteration, struct error *err)
+/* -- signs of life */
+int task_revive (struct call *c, const char *id, struct error *err)
 {
-    return db_exec (c->db, &sql_task_touch_events, err, V_STR (task), V_STR (c->who.company), V_INT (c->now),
-                    V_INT (iteration)) < 0
+    return db_exec (c->db, &sql_task_revive, err, V_STR (id), V_STR (c->who.company), V_INT (c->now)) < 0 ? -1
+                                                                                                          : 0;
+}
+
+/* Of most runs it is known that they are alive. */
+static int revive (struct call *c, const struct task_facts *t, struct error *err)
+{
+    return strcmp (t->status, "stopped") && strcmp (t->status, "failed") ? 0 : task_revive (c, t->id, err);
+}
+
+int task_touch_from_events (struct call *c, const struct task_facts *t, int64_t iteration, struct error *err)
+{
+    return revive (c, t, err) < 0 || db_exec (c->db, &sql_task_touch_events, err, V_INT (t->n),
+                                              V_INT (c->now), V_INT (iteration)) < 0
                ? -1
                : 0;
 }
 
-int task_touch_from_worker (struct call *c, const char *task, const char *worker, struct error *err)
+int task_touch_from_model (struct call *c, const char *task, int64_t iteration, struct error *err)
 {
-    return db_exec (c->db, &sql_task_touch_worker, err, V_STR (task), V_STR (c->who.company), V_STR (worker),
-                    V_INT (c->now), V_STR (c->who.user)) < 0
+    struct task_facts t;
+    struct error why = { 0 };
+    if (task_facts (c, task, false, &t, &why) == 0)
+        return task_touch_from_events (c, &t, iteration, err);
+    if (task_not_own (&why))
+        return 0;
+    *err = why;
+    return -1;
+}
+
+int task_touch_from_worker (struct call *c, const struct task_facts *t, const char *worker, struct error *err)
+{
+    return revive (c, t, err) < 0 || db_exec (c->db, &sql_task_touch_worker, err, V_INT (t->n),
+                                              V_STR (worker), V_INT (c->now), V_STR (c->who.user)) < 0
                ? -1
                : 0;
 }

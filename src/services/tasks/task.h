@@ -99,6 +99,8 @@ int task_move (struct call *c, struct task_facts *t, struct task_change *ch, str
 /* A verb with its check, stamp and echo. */
 int task_do (struct call *c, struct task_facts *t, enum task_status from, enum task_verb verb, bool force,
              struct task_change *ch, struct error *err) warn_unused;
+/* A run that was taken for dead is in_progress again; any other task, and an unknown one, stays. */
+int task_revive (struct call *c, const char *id, struct error *err) warn_unused;
 int task_publish_one (struct call *c, const char *id, bool force, bool publish_model, const char *reason,
                       const char *message, struct text *ret_fields, struct error *err) warn_unused;
 int task_stop_one (struct call *c, const char *id, bool force, bool steps, const char *reason,

@@ -41,13 +41,16 @@ int task_claim (struct call *c, const char *task, const char *worker, const char
 /* The task this token was given, NULL when none: the answer to a claim that is sent again. */
 const char *task_claimed_with (struct call *c, const char *token);
 
-/* -- what others tell
+/* -- what others tell: signs of life, which revive a run that was taken for dead. `t`: own, read in this write.
  * Events arrived: last_update = now, last_iteration grows to `iteration` (INT64_MIN: none came), active_duration from
- * started while it runs. One UPDATE. Unknown tasks are ignored. */
-int task_touch_from_events (struct call *c, const char *task, int64_t iteration,
+ * started while it runs. One UPDATE. */
+int task_touch_from_events (struct call *c, const struct task_facts *t, int64_t iteration,
                             struct error *err) warn_unused;
+/* The same of the task of a model; a task that is not own is ignored. */
+int task_touch_from_model (struct call *c, const char *task, int64_t iteration,
+                           struct error *err) warn_unused;
 /* A worker says it works on the task: last_worker, last_worker_report, last_update. */
-int task_touch_from_worker (struct call *c, const char *task, const char *worker,
+int task_touch_from_worker (struct call *c, const struct task_facts *t, const char *worker,
                             struct error *err) warn_unused;
 
 /* -- queues: the entry is gone (removed, queue cleared or deleted): a queued task goes back to the status it had

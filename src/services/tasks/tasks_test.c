@@ -66,6 +66,18 @@ static void start (struct call *c, const char *task)
     ok (tasks_started (c, &in, &out, &err));
 }
 
+static void events_came (struct call *c, const char *task, int64_t iteration)
+{
+    struct task_facts t = facts_of (c, task);
+    ok (task_touch_from_events (c, &t, iteration, &err));
+}
+
+static void worker_told (struct call *c, const char *task)
+{
+    struct task_facts t = facts_of (c, task);
+    ok (task_touch_from_worker (c, &t, "box:0", &err));
+}
+
 static void silent (struct call *c)
 {
     const char *quiet = new_task (c), *busy = new_task (c), *draft = new_task (c);
@@ -74,7 +86,7 @@ static void silent (struct call *c)
     start (c, quiet);
     start (c, busy);
     c->now += 2 * HOUR;
-    ok (task_touch_from_events (c, busy, 5, &err));
+    events_came (c, busy, 5);
     ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, &(struct task_silence){ 0 }, &n, &err));
     assert_int_equal (n, 0);
     ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, &limits, &n, &err));
@@ -85,10 +97,10 @@ static void silent (struct call *c)
     assert_int_equal (facts_of (c, quiet).completed, 0);
     assert_int_equal (facts_of (c, busy).last_iteration, 5);
     /* the link is back: it never was dead */
-    ok (task_touch_from_events (c, quiet, 7, &err));
+    events_came (c, quiet, 7);
     assert_string_equal (facts_of (c, quiet).status, "in_progress");
     assert_int_equal (facts_of (c, quiet).last_iteration, 7);
-    ok (task_touch_from_events (c, quiet, 3, &err));
+    events_came (c, quiet, 3);
     assert_int_equal (facts_of (c, quiet).last_iteration, 7);
 }
 
@@ -130,7 +142,7 @@ static void lost (struct call *c)
     c->now += LOST;
     ok (tasks_stop_silent (db, c->now, &limits, &n, &err));
     assert_int_equal (n, 0);
-    ok (task_touch_from_worker (c, alive, "box:0", &err));
+    worker_told (c, alive);
     c->now += 1;
     ok (tasks_stop_silent (db, c->now, &limits, &n, &err));
     assert_int_equal (n, 4);
@@ -141,8 +153,8 @@ static void lost (struct call *c)
     assert_string_equal (word (c, gone[0], "status_reason"), "Forced stop (worker lost)");
     assert_int_equal (facts_of (c, gone[0]).completed, 0);
     c->now += 1000;
-    ok (task_touch_from_worker (c, gone[0], "box:0", &err));
-    ok (task_touch_from_events (c, gone[1], 7, &err));
+    worker_told (c, gone[0]);
+    events_came (c, gone[1], 7);
     ping.task = gone[2];
     ok (tasks_ping (c, &ping, &pinged, &err));
     for (int i = 0; i < 3; i++) {
@@ -150,7 +162,7 @@ static void lost (struct call *c)
         assert_string_equal (word (c, gone[i], "status_reason"), "");
         assert_string_equal (word (c, gone[i], "status_message"), "");
     }
-    ok (task_touch_from_worker (c, wanted_end, "box:0", &err)); /* it lives, and still has to end */
+    worker_told (c, wanted_end); /* it lives, and still has to end */
     assert_string_equal (facts_of (c, wanted_end).status, "in_progress");
     assert_string_equal (word (c, wanted_end, "status_message"), "stopping");
 }
@@ -176,7 +188,7 @@ static void stopped_by_hand_stays (struct call *c)
     struct tasks_stopped_out out = { 0 };
     start (c, task);
     ok (tasks_stopped (c, &in, &out, &err));
-    ok (task_touch_from_events (c, task, 1, &err));
+    events_came (c, task, 1);
     assert_string_equal (facts_of (c, task).status, "stopped");
 }
 

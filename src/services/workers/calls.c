@@ -109,7 +109,7 @@ static int report_task (struct call *c, const struct workers_status_report_in *i
         return 0;
     if (task_facts (c, in->task, false, &facts, err) < 0)
         return error_wrap (err, "task");
-    if (queue_confirm (c, in->task, err) < 0 || task_touch_from_worker (c, in->task, in->worker, err) < 0)
+    if (queue_confirm (c, in->task, err) < 0 || task_touch_from_worker (c, &facts, in->worker, err) < 0)
         return -1;
     w->task = in->task;
     w->queue = in->queue && *in->queue ? in->queue : NULL;
