@@ -233,7 +233,7 @@ static int set_hours (struct agent *g, struct error *err)
 
 static int agent_open (struct agent *g, struct error *err)
 {
-    if (set_hours (g, err) < 0)
+    if (set_hours (g, err) < 0 || slots_find_devices (g, err) < 0)
         return -1;
     if (client_login (g->client, err) < 0)
         return client_advise (g->conf, err);

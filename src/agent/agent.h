@@ -21,9 +21,10 @@ struct agent_options {
     const char *config_file;    /* given to supervisors as CLEARML_CONFIG_FILE; NULL = what they find */
     struct opt_words queues;    /* names or ids; none: the server's default queue */
     bool create_queue, order_fairness, foreground, detached, cpu_only;
-    const char *gpus; /* NULL = not said */
-    int slots;        /* tasks at once, at least 1 */
-    int64_t poll_ms;  /* between two questions to a server without x_queues.claim */
+    const char *gpus;      /* as gpu_list_read gives it; NULL = not said */
+    const char *gpus_from; /* the option or variable that said it */
+    int slots;             /* tasks at once, at least 1 */
+    int64_t poll_ms;       /* between two questions to a server without x_queues.claim */
     struct opt_words tags;
     struct opt_words uptime, downtime;
     const char *worker; /* exactly this id; NULL = made from name, GPUs and slot */

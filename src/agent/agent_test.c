@@ -124,7 +124,7 @@ static void check_gpus (struct machine *m, const char *gpus, const char *want)
                   want ? want : "nothing");
 }
 
-/* A library with NVML's names (nvml_fake.c): three devices, 10, 20 and 30 % busy, the last cannot tell. */
+/* A library with NVML's names (io/nvml_fake.c): three devices, 10, 20 and 30 % busy, the last cannot tell. */
 static void test_gpus (void **state)
 {
     cleanup_arena struct arena *a = arena_create ();
@@ -159,7 +159,7 @@ static void test_slots (void **state)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct agent_options o = { .slots = 2, .gpus = "0,1,2" };
-    struct agent g = { .arena = a, .o = &o, .worker = "box:gpu0,1,2" };
+    struct agent g = { .arena = a, .o = &o, .devices = o.gpus, .worker = "box:gpu0,1,2" };
 
     (void)state;
     slots_make (&g);
@@ -167,9 +167,11 @@ static void test_slots (void **state)
     assert_string_equal (g.slots[0].gpus, "0,2");
     assert_string_equal (g.slots[1].gpus, "1");
     o = (struct agent_options){ .slots = 3, .gpus = "4" }; /* more slots than GPUs: shared */
+    g.devices = o.gpus;
     slots_make (&g);
     assert_string_equal (g.slots[2].gpus, "4");
     o = (struct agent_options){ .slots = 1, .gpus = "0,1" };
+    g.devices = o.gpus;
     slots_make (&g);
     assert_string_equal (g.slots[0].worker, "box:gpu0,1,2");
     assert_string_equal (g.slots[0].gpus, "0,1");
@@ -178,15 +180,51 @@ static void test_slots (void **state)
     assert_string_equal (g.slots[1].gpus, "none");
     setenv ("STOKER_NVML", NVML_FAKE, 1);
     o = (struct agent_options){ .slots = 3, .gpus = "all" };
+    g.devices = o.gpus;
     slots_make (&g);
     assert_string_equal (g.slots[2].gpus, "2");
+}
+
+/* The driver of nvml_fake.c has devices 0 to 2. */
+static void test_devices (void **state)
+{
+    static const struct {
+        const char *gpus, *from, *worker; /* worker: not NULL = started anew */
+        int rc;
+        const char *devices;
+    } rows[] = {
+        { "0,2", "--gpus", NULL, 0, "0,2" },
+        { "7", "--gpus", NULL, -1, NULL },
+        { "7", "CUDA_VISIBLE_DEVICES", NULL, -1, NULL },
+        { "7", "--gpus", "box:gpu7", 0, "7" },                 /* tasks run: it goes on */
+        { "7", "NVIDIA_VISIBLE_DEVICES", NULL, -1, NULL },     /* three are here, one is wanted */
+        { "5,6,7", "NVIDIA_VISIBLE_DEVICES", NULL, 0, "all" }, /* a container's three of the host's */
+        { "5,6,7", "--gpus", NULL, -1, NULL },
+        { NULL, NULL, NULL, 0, NULL },
+    };
+
+    (void)state;
+    setenv ("STOKER_NVML", NVML_FAKE, 1);
+    for (size_t i = 0; i < sizeof (rows) / sizeof (*rows); i++) {
+        struct agent_options o = { .gpus = rows[i].gpus,
+                                   .gpus_from = rows[i].from,
+                                   .worker = rows[i].worker };
+        struct agent g = { .o = &o };
+        struct error err = { 0 };
+
+        assert_int_equal (slots_find_devices (&g, &err), rows[i].rc);
+        if (rows[i].rc == 0 && rows[i].devices)
+            assert_string_equal (g.devices, rows[i].devices);
+        if (rows[i].rc < 0)
+            assert_true (!strncmp (err.text, rows[i].from, strlen (rows[i].from)));
+    }
 }
 
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_hours), cmocka_unit_test (test_ids),   cmocka_unit_test (test_machine),
-        cmocka_unit_test (test_gpus),  cmocka_unit_test (test_slots),
+        cmocka_unit_test (test_gpus),  cmocka_unit_test (test_slots), cmocka_unit_test (test_devices),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

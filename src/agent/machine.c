@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "io/gpu.h"
+#include "io/gpu_list.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -208,25 +208,6 @@ static double rate (uint64_t now, uint64_t before, double seconds)
     return now > before && seconds > 0 ? (double)(now - before) / MB / seconds : 0;
 }
 
-/* Is the device one of the words of `gpus`? */
-static bool is_visible (const struct gpu *g, const char *gpus)
-{
-    char index[16];
-    size_t n;
-
-    if (!gpus || !*gpus || !strcmp (gpus, "all"))
-        return true;
-    snprintf (index, sizeof (index), "%d", g->index);
-    for (; *gpus; gpus += n + (gpus[n] == ',')) {
-        n = strcspn (gpus, ",");
-        if ((n == strlen (index) && !memcmp (gpus, index, n)) || (n > 4 && !strncmp (gpus, g->uuid, n)))
-            return true;
-        if (memchr (gpus, ':', n) && (size_t)strtol (gpus, NULL, 10) == (size_t)g->index) /* MIG 0:1 */
-            return true;
-    }
-    return false;
-}
-
 enum gpu_value { USAGE, TEMPERATURE, MEMORY_USED, MEMORY_FREE, GPU_VALUES };
 
 static bool gpu_value (const struct gpu *g, enum gpu_value what, double *ret)
@@ -256,13 +237,13 @@ static void put_gpus (struct machine *m, const char *gpus, struct str *json)
     if (gpus && !strcmp (gpus, "none"))
         return;
     for (size_t i = 0; i < m->n_gpus; i++)
-        any |= is_visible (&m->list[i], gpus);
+        any |= gpu_list_holds (gpus, &m->list[i]);
     for (int what = 0; what < GPU_VALUES; what++) {
         bool begun = false;
         double v;
 
         for (size_t i = 0; i < m->n_gpus; i++) {
-            if ((any && !is_visible (&m->list[i], gpus)) ||
+            if ((any && !gpu_list_holds (gpus, &m->list[i])) ||
                 !gpu_value (&m->list[i], (enum gpu_value)what, &v))
                 continue;
             if (!begun) {

@@ -100,7 +100,8 @@ struct agent {
     struct loop *loop;
     const struct engine *engine;
     const char *worker, *state, *folder, *runs_folder;
-    int name_fd; /* holds the id among all users of this machine */
+    const char *devices; /* o->gpus as tasks are told them */
+    int name_fd;         /* holds the id among all users of this machine */
     int lock_fd,
         ready_fd; /* ready_fd: where the parent waits that started us in the background; -1: nobody */
     pthread_mutex_t queues_lock;
@@ -138,6 +139,8 @@ const struct queues *queues_get (struct agent *g); /* from any thread; good unti
 void queues_free (struct agent *g);
 
 /* slots.c */
+int slots_find_devices (struct agent *g,
+                        struct error *err) warn_unused; /* are the GPUs here that we shall use? */
 void slots_make (struct agent *g);
 struct slot *slots_free (struct agent *g); /* one without a task, NULL = none */
 

@@ -3,15 +3,55 @@
  * One slot: the daemon's own id. Several: "<id>:s<n>", so that every task has a worker of its own on the server. GPUs
  * are dealt out in turn; with more slots than GPUs, slots share. */
 #include "agent/room.h"
-#include "io/gpu.h"
+#include "base/log.h"
+#include "io/gpu_list.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* What a container's runtime was told (NVIDIA_VISIBLE_DEVICES=2,3) are numbers of the host; inside, the devices that it
+ * gave are 0 and 1. So: as many as are listed, under other numbers. */
+static bool is_renumbered (const struct agent *g, size_t here)
+{
+    size_t n = 1;
+
+    for (const char *p = g->devices; *p; p++)
+        n += *p == ',';
+    return !strcmp (g->o->gpus_from, "NVIDIA_VISIBLE_DEVICES") && n == here &&
+           strspn (g->devices, "0123456789,") == strlen (g->devices);
+}
+
+int slots_find_devices (struct agent *g, struct error *err)
+{
+    struct gpus *here;
+    int r;
+
+    g->devices = g->o->gpus;
+    if (!g->o->gpus_from || g->o->cpu_only)
+        return 0;
+    here = gpus_open ();
+    r = gpu_list_check (here, g->o->gpus_from, g->devices, err);
+    if (r > 0)
+        log_warn ("agent", GPU_LIST_UNKNOWN, g->o->gpus_from, g->devices);
+    if (r < 0 && is_renumbered (g, gpus_count (here))) {
+        log_info ("agent",
+                  "NVIDIA_VISIBLE_DEVICES=%s: numbers of the host; all that this container has are used",
+                  g->devices);
+        g->devices = "all";
+        r = 0;
+    }
+    gpus_close (here);
+    if (r < 0 && g->o->worker) { /* started anew: tasks run, and they are ours */
+        log_warn ("agent", "%s", err->text);
+        r = 0;
+    }
+    return r < 0 ? -1 : 0;
+}
+
 /* The devices that are ours, one by one; NULL when nobody said which. */
 static const char **device_list (struct agent *g, size_t *ret_n)
 {
-    const char *gpus = g->o->gpus;
+    const char *gpus = g->devices;
     char *copy, *save = NULL;
     const char **v;
     size_t n = 0;
@@ -52,7 +92,7 @@ static const char *deal (struct agent *g, const char **devices, size_t n_devices
 
 void slots_make (struct agent *g)
 {
-    bool none = g->o->cpu_only || (g->o->gpus && !strcmp (g->o->gpus, "none"));
+    bool none = g->o->cpu_only || (g->devices && !strcmp (g->devices, "none"));
     size_t n_devices;
     const char **devices = none ? (n_devices = 0, NULL) : device_list (g, &n_devices);
 
@@ -66,7 +106,7 @@ void slots_make (struct agent *g)
         if (none)
             s->gpus = "none";
         else if (g->o->slots == 1 || !n_devices)
-            s->gpus = g->o->gpus;
+            s->gpus = g->devices;
         else
             s->gpus = deal (g, devices, n_devices, i);
     }

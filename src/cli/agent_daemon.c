@@ -8,6 +8,7 @@
 #include "cli/out.h"
 #include "client/client.h"
 #include "conf/conf.h"
+#include "io/gpu_list.h"
 #include "io/spawn.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static const struct opt_row rows[] = {
     { OPT_INT, "slots", 0, AT (slots), .least = 1, .most = SLOTS_MAX,
       .help = "how many tasks run at once (default: 1)" },
     { OPT_TEXT, "gpus", 0, AT (gpus), .arg = "LIST",
-      .help = "GPUs to use: all, none, or as in 0,1 (indices, UUIDs, MIG)" },
+      .help = "GPUs to use: all, none, or as in 0,1 or 0-3 (numbers, UUIDs, MIG devices)" },
     { OPT_FLAG, "cpu-only", 0, AT (cpu_only), .help = "use no GPU" },
     { OPT_FLAG, "foreground", 0, AT (foreground), .help = "the output stays on the terminal" },
     { OPT_FLAG, "detached", 'd', AT (detached), .help = "go to the background" },
@@ -180,55 +181,53 @@ static int set_services (struct opts *o, struct error *err)
     return o->slots > SLOTS_MAX ? error_set (err, EINVAL, "--services-mode: at most %d", SLOTS_MAX) : 0;
 }
 
-/* "0,2-4" -> "0,2,3,4"; UUIDs and MIG devices (0:1) stay as they are. */
-static const char *expand_gpus (struct arena *a, const char *gpus)
+/* Which GPUs, and who says so. */
+struct choice {
+    const char *gpus, *from; /* NULL = nobody */
+    bool cpu_only;
+};
+
+/* What a variable says; false: nothing that could be read as devices of this machine (a container's runtime has words
+ * of its own: void, paths, names of CDI). */
+static bool choose_by (struct arena *a, const char *variable, struct choice *ret)
 {
-    struct str s = { .arena = a };
+    const char *value = getenv (variable);
+    struct error none;
 
-    for (const char *p = gpus; *p; p += strcspn (p, ","), p += *p == ',') {
-        int from, to, n = 0;
-
-        if (s.n)
-            str_putc (&s, ',');
-        if (sscanf (p, "%d-%d%n", &from, &to, &n) == 2 && (!p[n] || p[n] == ',') && from >= 0 && from < to &&
-            to < 1024)
-            for (int i = from; i <= to; i++)
-                str_addf (&s, "%s%d", i > from ? "," : "", i);
-        else
-            str_add (&s, p, strcspn (p, ","));
-    }
-    return s.p ? s.p : "";
+    if (!value || !*value || gpu_list_read (a, variable, value, &ret->gpus, &none) < 0)
+        return false;
+    ret->from = variable;
+    return true;
 }
 
-/* Which GPUs, when no flag says it. In Kubernetes the pod decides, not the flag. */
-static const char *choose_gpus (const struct opts *o)
+/* Which kind of daemon these flags, the configuration and the environment mean: for starting and for stopping it. In
+ * Kubernetes the pod decides, not the flag. */
+static void choose_gpus (struct arena *a, const struct opts *o, const struct conf *conf, struct choice *ret)
 {
-    const char *seen = getenv ("NVIDIA_VISIBLE_DEVICES");
     bool in_pod = getenv ("KUBERNETES_SERVICE_HOST") || getenv ("KUBERNETES_SERVICE_PORT");
+    const char *cuda = getenv ("CUDA_VISIBLE_DEVICES");
 
+    *ret = (struct choice){ .cpu_only = o->cpu_only || conf->agent.cpu_only };
+    if (ret->cpu_only)
+        return;
     if (o->gpus && !in_pod)
-        return o->gpus;
-    if (!seen || !*seen || !strcmp (seen, "void")) /* void: the runtime adds no devices, others may have */
-        seen = getenv ("CUDA_VISIBLE_DEVICES");
-    return seen && *seen ? seen : NULL;
-}
-
-/* Which kind of daemon these flags, the configuration and the environment mean: for starting and for stopping it. */
-static const char *choose_kind (const struct opts *o, const struct conf *conf, bool *ret_cpu_only)
-{
-    *ret_cpu_only = o->cpu_only || conf->agent.cpu_only;
-    return *ret_cpu_only ? NULL : choose_gpus (o);
+        *ret = (struct choice){ .gpus = o->gpus, .from = "--gpus" };
+    else if (!choose_by (a, "NVIDIA_VISIBLE_DEVICES", ret) && !choose_by (a, "CUDA_VISIBLE_DEVICES", ret) &&
+             cuda && !strcmp (cuda, "-1")) /* CUDA's own word for none */
+        ret->gpus = "none";
 }
 
 static int stop_by_flags (struct arena *a, const struct opts *o, const struct conf *conf)
 {
-    bool whole, cpu_only;
-    const char *gpus = choose_kind (o, conf, &cpu_only),
-               *prefix = agent_worker_prefix (a, conf, gpus, cpu_only, &whole);
+    bool whole;
+    const char *prefix;
+    struct choice chosen;
     struct agent_daemon *d;
     struct error err = { 0 };
     size_t n;
 
+    choose_gpus (a, o, conf, &chosen);
+    prefix = agent_worker_prefix (a, conf, chosen.gpus, chosen.cpu_only, &whole);
     if (agent_daemons (a, &d, &n, &err) < 0)
         return out_failed (command.name, &err);
     for (size_t i = 0; i < n; i++)
@@ -291,16 +290,13 @@ static void export_git (const struct opts *o)
 static int run_daemon (struct arena *a, const struct opts *o, const struct conf *conf, struct error *err)
 {
     const char *config = getenv ("CLEARML_CONFIG_FILE");
-    bool cpu_only;
-    const char *gpus = choose_kind (o, conf, &cpu_only);
+    struct choice chosen;
     struct agent_options ao = { .config_file = config ? home_expand (a, config) : NULL,
                                 .queues = o->queues,
                                 .create_queue = o->create_queue,
                                 .order_fairness = o->order_fairness,
                                 .foreground = o->foreground,
                                 .detached = o->detached,
-                                .cpu_only = cpu_only,
-                                .gpus = gpus,
                                 .slots = (int)o->slots,
                                 .tags = o->tags,
                                 .uptime = o->uptime,
@@ -310,6 +306,10 @@ static int run_daemon (struct arena *a, const struct opts *o, const struct conf 
     struct client *client;
     int rc;
 
+    choose_gpus (a, o, conf, &chosen);
+    ao.gpus = chosen.gpus;
+    ao.gpus_from = chosen.from;
+    ao.cpu_only = chosen.cpu_only;
     ao.program = spawn_self (a, err);
     if (!ao.program || client_create (conf, &client, err) < 0)
         return -1;
@@ -332,10 +332,8 @@ int agent_daemon_main (int argc, char **argv)
 
     if (begun != VERB_GO)
         return begun;
-    if (set_services (&o, &err) < 0)
+    if (set_services (&o, &err) < 0 || gpu_list_read (a, "--gpus", o.gpus, &o.gpus, &err) < 0)
         return out_misused (command.name, &err);
-    if (o.gpus)
-        o.gpus = expand_gpus (a, o.gpus);
     if (o.status)
         return print_status (a);
     if (conf_load (a, NULL, &conf, &err) < 0)

@@ -4,11 +4,12 @@
 #include "cli/out.h"
 #include "cli/verbs.h"
 #include "conf/conf.h"
+#include "io/gpu_list.h"
 #include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 #include <unistd.h>
 
 struct execute_opts {
@@ -60,16 +61,22 @@ static const struct opt_command command = {
 };
 
 /* Devices reach the task, and all that is asked on the way, by the usual variables. */
-static void choose_gpus (const struct execute_opts *o)
+static int choose_gpus (const struct execute_opts *o, struct error *err)
 {
     const char *list = o->cpu_only ? "none" : o->gpus;
     if (!list || getenv ("KUBERNETES_SERVICE_HOST"))
-        return;
+        return 0;
+    int r = gpu_list_check_here ("--gpus", list, err);
+    if (r < 0)
+        return -1;
+    if (r > 0)
+        log_warn ("execute", GPU_LIST_UNKNOWN, "--gpus", list);
     setenv ("NVIDIA_VISIBLE_DEVICES", list, 1);
-    if (strcasecmp (list, "all"))
+    if (strcmp (list, "all"))
         setenv ("CUDA_VISIBLE_DEVICES", list, 1);
     else
         unsetenv ("CUDA_VISIBLE_DEVICES");
+    return 0;
 }
 
 int execute_main (int argc, char **argv)
@@ -82,6 +89,8 @@ int execute_main (int argc, char **argv)
 
     if (begun != VERB_GO)
         return begun;
+    if (gpu_list_read (a, "--gpus", o.gpus, &o.gpus, &err) < 0)
+        return out_misused (command.name, &err);
     if (o.debug)
         log_set_level (LOG_DEBUG);
     if (o.docker) {
@@ -92,11 +101,8 @@ int execute_main (int argc, char **argv)
         setenv ("CLEARML_AGENT_GIT_USER", o.git_user, 1);
     if (o.git_pass)
         setenv ("CLEARML_AGENT_GIT_PASS", o.git_pass, 1);
-    choose_gpus (&o);
-    if (conf_load (a, o.config_file, &conf, &err) < 0) {
-        fprintf (stderr, "stoker execute: %s\n", err.text);
-        return 1;
-    }
+    if (choose_gpus (&o, &err) < 0 || conf_load (a, o.config_file, &conf, &err) < 0)
+        return out_failed (command.name, &err);
     struct run_options ro = { .conf = conf,
                               .task = o.id,
                               .clone = o.clone,

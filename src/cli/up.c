@@ -17,6 +17,7 @@
 #include "cli/sdkconf.h"
 #include "client/client.h"
 #include "conf/conf.h"
+#include "io/gpu_list.h"
 #include "io/loop.h"
 #include "io/port_owner.h"
 #include "io/spawn.h"
@@ -571,6 +572,10 @@ int up_main (int argc, char **argv)
 
     if (begun != VERB_GO)
         return begun;
+    if (gpu_list_read (a, "--gpus", o.gpus, &o.gpus, &err) < 0)
+        return out_misused ("up", &err);
+    if (gpu_list_check_here ("--gpus", o.gpus, &err) < 0) /* that nobody can tell is the agent's to say */
+        return out_failed ("up", &err);
     u.program = spawn_self (a, &err);
     if (!u.program)
         return out_failed ("up", &err);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAILURES_MAX = 3, NVML_TEMPERATURE_GPU = 0 };
+enum { FAILURES_MAX = 3, NVML_TEMPERATURE_GPU = 0, UUID_MAX = 96, MIG_MAX = 64 };
 
 typedef struct nvml_device *nvml_device;
 struct nvml_utilization {
@@ -28,12 +28,15 @@ struct gpus {
     int (*uuid) (nvml_device, char *, unsigned);
     int (*name) (nvml_device, char *, unsigned);
     int (*cuda) (int *);
+    int (*mig_count) (nvml_device, unsigned *); /* NULL in drivers that know no MIG */
+    int (*mig_handle) (nvml_device, unsigned, nvml_device *);
     int failures;
 };
 
 static const struct {
     const char *name;
     size_t offset;
+    bool optional;
 } symbols[] = {
     { "nvmlInit_v2", offsetof (struct gpus, init) },
     { "nvmlDeviceGetCount_v2", offsetof (struct gpus, count) },
@@ -44,6 +47,8 @@ static const struct {
     { "nvmlDeviceGetUUID", offsetof (struct gpus, uuid) },
     { "nvmlDeviceGetName", offsetof (struct gpus, name) },
     { "nvmlSystemGetCudaDriverVersion", offsetof (struct gpus, cuda) },
+    { "nvmlDeviceGetMaxMigDeviceCount", offsetof (struct gpus, mig_count), true },
+    { "nvmlDeviceGetMigDeviceHandleByIndex", offsetof (struct gpus, mig_handle), true },
 };
 
 struct gpus *gpus_open (void)
@@ -58,7 +63,7 @@ struct gpus *gpus_open (void)
     for (size_t i = 0; i < sizeof (symbols) / sizeof (*symbols); i++) {
         void *p = dlsym (library, symbols[i].name);
 
-        if (!p) {
+        if (!p && !symbols[i].optional) {
             gpus_close (g);
             return NULL;
         }
@@ -128,4 +133,64 @@ size_t gpus_read (struct gpus *g, struct gpu *ret, size_t n)
     if (g)
         g->failures = got ? 0 : g->failures + 1;
     return got;
+}
+
+/* -- finding one ------------------------------------------------------------------------------------------------ */
+
+static bool knows_mig (const struct gpus *g)
+{
+    return g->mig_count && g->mig_handle;
+}
+
+/* The MIG device `at` of a GPU. */
+static bool mig_device (struct gpus *g, nvml_device gpu, unsigned at, nvml_device *ret)
+{
+    unsigned n = 0;
+
+    return !g->mig_count (gpu, &n) && at < n && !g->mig_handle (gpu, at, ret);
+}
+
+bool gpus_has_mig (struct gpus *g, unsigned index, unsigned at)
+{
+    nvml_device gpu, mig;
+
+    return !knows_mig (g) || (!g->handle (index, &gpu) && mig_device (g, gpu, at, &mig));
+}
+
+static bool begins (struct gpus *g, nvml_device d, const char *uuid, size_t n)
+{
+    char of[UUID_MAX] = "";
+
+    return !g->uuid (d, of, sizeof (of)) && !strncmp (of, uuid, n);
+}
+
+static bool find_mig (struct gpus *g, nvml_device gpu, const char *uuid, size_t n)
+{
+    nvml_device mig;
+
+    for (unsigned at = 0; at < MIG_MAX; at++)
+        if (mig_device (g, gpu, at, &mig) && begins (g, mig, uuid, n))
+            return true;
+    return false;
+}
+
+bool gpus_find (struct gpus *g, const char *uuid, size_t n)
+{
+    static const char mig[] = "MIG-", old_mig[] = "MIG-GPU-"; /* MIG-GPU-<uuid>/1/0: of drivers before 470 */
+    bool is_mig = n > strlen (mig) && !strncmp (uuid, mig, strlen (mig)),
+         is_old = n > strlen (old_mig) && !strncmp (uuid, old_mig, strlen (old_mig));
+    size_t count = gpus_count (g);
+    nvml_device d;
+
+    if (is_mig && !knows_mig (g))
+        return true;
+    for (unsigned i = 0; i < count; i++) {
+        if (g->handle (i, &d))
+            continue;
+        if (is_old   ? begins (g, d, uuid + strlen (mig), strcspn (uuid, "/,") - strlen (mig))
+            : is_mig ? find_mig (g, d, uuid, n)
+                     : begins (g, d, uuid, n))
+            return true;
+    }
+    return false;
 }

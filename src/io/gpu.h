@@ -22,3 +22,7 @@ size_t gpus_count (struct gpus *g);
 size_t gpus_read (struct gpus *g, struct gpu *ret, size_t n);
 /* CUDA version of the driver as 124 for 12.4, 0 = unknown. */
 int gpus_cuda_version (struct gpus *g);
+/* Is there a GPU or MIG device whose UUID begins with these n bytes? A MIG device of GPU `index`? True when the driver
+ * is too old to tell of MIG. */
+bool gpus_find (struct gpus *g, const char *uuid, size_t n);
+bool gpus_has_mig (struct gpus *g, unsigned index, unsigned at);

@@ -152,7 +152,7 @@ def test_stop_by_queue_without_any_flag(server, daemons, env, prefix):
 
 
 def test_stop_of_gpus_from_the_environment(server, daemons):
-    env = {"NVIDIA_VISIBLE_DEVICES": "1"}
+    env = {"NVIDIA_VISIBLE_DEVICES": "1", "STOKER_NVML": FAKE_DRIVER}
     one = daemons(server, "--queue", "queue a", env=env, flags=()).ready()
     assert [x["worker"] for x in one.status()["daemons"]] == ["box:gpu1"]
     stopped = one.agent("daemon", "--stop")
@@ -162,11 +162,12 @@ def test_stop_of_gpus_from_the_environment(server, daemons):
 
 def test_two_on_one_gpu(server, daemons, tmp_path):
     """The second is told who has its id, and what to do; with an id of its own it shares the GPU."""
-    first = daemons(server, "--queue", "default", "--gpus", "1").ready()
-    refused = daemons(server, "--queue", "default", "--gpus", "1")
+    env = {"STOKER_NVML": "/nonexistent.so"}
+    first = daemons(server, "--queue", "default", "--gpus", "1", env=env).ready()
+    refused = daemons(server, "--queue", "default", "--gpus", "1", env=env)
     assert refused.wait() == 1
     assert "'box:gpu1' runs here already" in refused.text() and "CLEARML_WORKER_ID" in refused.text()
-    second = daemons(server, "--queue", "second", "--gpus", "1", env={"CLEARML_WORKER_ID": "box:gpu1:b"}).ready()
+    second = daemons(server, "--queue", "second", "--gpus", "1", env={**env, "CLEARML_WORKER_ID": "box:gpu1:b"}).ready()
     assert {x["worker"] for x in first.status()["daemons"]} == {"box:gpu1", "box:gpu1:b"}
     show = f"import os; open({str(tmp_path / 'seen')!r}, 'a').write(os.environ['CUDA_VISIBLE_DEVICES'] + ' ')"
     ends = [wait_status(server, make_task(server, show, queue=q)) for q in ("default", "second")]
@@ -174,6 +175,40 @@ def test_two_on_one_gpu(server, daemons, tmp_path):
     assert (tmp_path / "seen").read_text() == "1 1 "
     assert second.agent("daemon", "--stop", "box:gpu1:b").returncode == 0
     assert second.wait() == 254 and first.process.poll() is None
+
+
+FAKE_DRIVER = str(pathlib.Path(STOKER).resolve().parent / "src" / "io" / "libnvml_fake.so")  # of devices 0, 1 and 2
+
+
+@pytest.mark.parametrize("words, env, code, told", [
+    (("--gpus", "7"), {}, 1, "--gpus: no GPU 7 here: there are 3: 0 (Fake), 1 (Fake), 2 (Fake)"),
+    (("--gpus", "1-3"), {}, 1, "--gpus: no GPU 3 here"),
+    (("--gpus", "GPU-bbbb"), {}, 1, "--gpus: no GPU GPU-bbbb here"),
+    ((), {"CUDA_VISIBLE_DEVICES": "0,7"}, 1, "CUDA_VISIBLE_DEVICES: no GPU 7 here"),
+    ((), {"NVIDIA_VISIBLE_DEVICES": "7"}, 1, "NVIDIA_VISIBLE_DEVICES: no GPU 7 here"),
+    (("--gpus", "0;1"), {}, 2, "--gpus: '0;1' is no GPU")])
+def test_gpus_that_are_not_there(server, daemons, words, env, code, told):
+    """They are refused with what there is, before anybody hears of the worker; on a start nobody can see, too."""
+    refused = daemons(server, "--queue", "default", *words, env={"STOKER_NVML": FAKE_DRIVER, **env}, flags=())
+    assert (refused.wait(), told in refused.text()) == (code, True), refused.text()
+    assert server.call("workers.get_all")["workers"] == []
+    done = subprocess.run([STOKER, "agent", "daemon", "--detached", "--queue", "default", *words], env=refused.env,
+                          capture_output=True, text=True, timeout=GUARD)
+    assert (done.returncode, told in done.stderr) == (code, True)
+
+
+def test_gpus_that_are_there(server, daemons, tmp_path):
+    """Numbers, ranges, UUIDs and MIG devices; a container's runtime was told the host's numbers, of which tasks see nothing."""
+    show = f"import os; open({str(tmp_path / 'seen')!r}, 'w').write(str(os.environ.get('CUDA_VISIBLE_DEVICES')))"
+    for words, env, worker, seen in (
+            (("--gpus", "0-1"), {}, "box:gpu0,1", "0,1"), (("--gpus", "all"), {}, "box:gpuall", "None"),
+            (("--gpus", "GPU-aaaa0001"), {}, "box:gpuGPU-aaaa0001", "GPU-aaaa0001"),
+            (("--gpus", "2:1"), {}, "box:gpu2.1", "2:1"), (("--gpus", "none"), {}, "box:cpu:0", "none"),
+            ((), {"NVIDIA_VISIBLE_DEVICES": "5", "STOKER_NVML_FAKE_DEVICES": "1"}, "box:gpu5", "None")):
+        d = daemons(server, "--queue", "default", *words, env={"STOKER_NVML": FAKE_DRIVER, **env}, flags=()).ready()
+        t = wait_status(server, make_task(server, show))
+        assert (t["status"], t["last_worker"], (tmp_path / "seen").read_text()) == ("completed", worker, seen)
+        d.end()
 
 
 def gpu_metrics(server, worker):
@@ -187,8 +222,7 @@ def gpu_metrics(server, worker):
 def test_gpus_that_came_without_the_container_runtime(server, daemons):
     """NVIDIA_VISIBLE_DEVICES=void says only that the runtime added none; what the driver shows is reported. The task sees
     what the agent saw."""
-    fake = pathlib.Path(STOKER).resolve().parent / "src" / "agent" / "libnvml_fake.so"
-    daemons(server, "--queue", "default", flags=(), env={"NVIDIA_VISIBLE_DEVICES": "void", "STOKER_NVML": str(fake),
+    daemons(server, "--queue", "default", flags=(), env={"NVIDIA_VISIBLE_DEVICES": "void", "STOKER_NVML": FAKE_DRIVER,
                                                          "CLEARML_AGENT_STATUS_REPORT_FREQ_SEC": "0.2"}).ready()
     wait_for("use of GPUs", lambda: "gpu_usage" in gpu_metrics(server, "box:0"))
     task = make_task(server, "import os; print('seen', os.environ.get('NVIDIA_VISIBLE_DEVICES'), "
@@ -208,14 +242,15 @@ def test_same_id_is_refused(server, daemons, tmp_path):
 
 
 def test_gpu_lists(server, daemons, tmp_path):
-    """Worker ids and what the task sees; ranges; a queue whose name has a space."""
+    """Worker ids and what the task sees; ranges; a queue whose name has a space. No driver: nobody knows, which is said."""
     show = f"import os; open({str(tmp_path / 'seen')!r}, 'w').write(os.environ['CUDA_VISIBLE_DEVICES'])"
     for words, worker, seen in (("0,10,11", "box:gpu0,10,11", "0,10,11"), ("2-4", "box:gpu2,3,4", "2,3,4"),
                                 ("0:1", "box:gpu0.1", "0:1")):
-        d = daemons(server, "--queue", "my queue", "--gpus", words).ready()
+        d = daemons(server, "--queue", "my queue", "--gpus", words, env={"STOKER_NVML": "/nonexistent.so"}).ready()
         t = wait_status(server, make_task(server, show, queue="my queue"))
         assert (t["status"], t["last_worker"]) == ("completed", worker)
         assert (tmp_path / "seen").read_text() == seen
+        assert f"--gpus: there is no NVIDIA driver here to ask whether {seen} exists; taken as it stands" in d.text()
         d.process.terminate()
         assert d.wait() == 254
 

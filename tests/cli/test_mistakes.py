@@ -298,3 +298,18 @@ def test_two_users_of_a_machine_are_two_workers(shared_server, user):
     each(["agent", "daemon", "--detached", "--queue", "default"], "output goes to")
     assert len({w["id"] for w in shared_server.call("workers.get_all")["workers"]} - before) == 2
     each(["agent", "stop"], "has stopped")
+
+
+# -- GPUs --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["up", "--data", "{folder}/data"], ["execute", "--id", "t"]], ids=lambda w: w[0])
+def test_gpus_that_are_not_there(tmp_path, words):
+    """Before anything is started: the driver says what there is. (The agent's own: tests/agent.)"""
+    words = [w.format(folder=tmp_path) for w in words]
+    driver = {"HOME": str(tmp_path), "STOKER_NVML": str(pathlib.Path(STOKER).resolve().parent / "src/io/libnvml_fake.so")}
+    done = stoker(*words, "--gpus", "1,7", **driver)
+    assert done.returncode == 1 and "--gpus: no GPU 7 here: there are 3: 0 (Fake)," in done.stderr, done.stderr
+    done = stoker(*words, "--gpus", "two", **driver)
+    assert done.returncode == 2 and "--gpus: 'two' is no GPU: give all, none" in done.stderr, done.stderr
+    assert not (tmp_path / "data").exists()

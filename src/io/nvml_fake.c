@@ -1,6 +1,8 @@
-/* nvml_fake.c - a library with NVML's names for tests: three devices; the third cannot tell its usage. */
+/* nvml_fake.c - a library with NVML's names for tests: three devices; the third cannot tell its usage, and
+ * is split into two MIG devices. STOKER_NVML_FAKE_DEVICES=N: as many (0: a driver without a device). */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct usage {
@@ -18,6 +20,10 @@ int nvmlDeviceGetTemperature (void *d, int sensor, unsigned *ret);
 int nvmlDeviceGetUUID (void *d, char *to, unsigned room);
 int nvmlDeviceGetName (void *d, char *to, unsigned room);
 int nvmlSystemGetCudaDriverVersion (int *ret);
+int nvmlDeviceGetMaxMigDeviceCount (void *d, unsigned *ret);
+int nvmlDeviceGetMigDeviceHandleByIndex (void *d, unsigned i, void **ret);
+
+enum { DEVICES = 3, MIG = 100 /* handles of MIG devices begin here */, NOT_SUPPORTED = 3, NOT_FOUND = 6 };
 
 int nvmlInit_v2 (void)
 {
@@ -26,20 +32,22 @@ int nvmlInit_v2 (void)
 
 int nvmlDeviceGetCount_v2 (unsigned *n)
 {
-    *n = 3;
+    const char *said = getenv ("STOKER_NVML_FAKE_DEVICES");
+
+    *n = said ? (unsigned)atoi (said) : DEVICES;
     return 0;
 }
 
 int nvmlDeviceGetHandleByIndex_v2 (unsigned i, void **ret)
 {
     *ret = (void *)(uintptr_t)(i + 1);
-    return i < 3 ? 0 : 2;
+    return i < DEVICES ? 0 : NOT_FOUND;
 }
 
 int nvmlDeviceGetUtilizationRates (void *d, struct usage *ret)
 {
     ret->gpu = (unsigned)(uintptr_t)d * 10;
-    return (uintptr_t)d < 3 ? 0 : 3; /* not supported */
+    return (uintptr_t)d < DEVICES ? 0 : NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetMemoryInfo (void *d, struct memory *ret)
@@ -57,7 +65,12 @@ int nvmlDeviceGetTemperature (void *d, int sensor, unsigned *ret)
 
 int nvmlDeviceGetUUID (void *d, char *to, unsigned room)
 {
-    snprintf (to, room, "GPU-aaaa000%u-x", (unsigned)(uintptr_t)d - 1);
+    unsigned n = (unsigned)(uintptr_t)d;
+
+    if (n >= MIG)
+        snprintf (to, room, "MIG-bbbb000%u-x", n - MIG);
+    else
+        snprintf (to, room, "GPU-aaaa000%u-x", n - 1);
     return 0;
 }
 
@@ -72,4 +85,17 @@ int nvmlSystemGetCudaDriverVersion (int *ret)
 {
     *ret = 12040;
     return 0;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount (void *d, unsigned *ret)
+{
+    *ret = 7;
+    return (uintptr_t)d == DEVICES ? 0 : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex (void *d, unsigned i, void **ret)
+{
+    (void)d;
+    *ret = (void *)(uintptr_t)(MIG + i);
+    return i < 2 ? 0 : NOT_FOUND;
 }
