@@ -180,7 +180,7 @@ UPDATE task SET status = 'stopped', status_reason = 'Forced stop (non-responsive
        status_message = CASE WHEN status_message = 'stopping' THEN status_message
                              ELSE 'Forced stop (non-responsive)' END,
        status_changed = ?1, last_update = ?1, last_change = ?1, last_changed_by = '__apiserver__'
-WHERE status = 'in_progress' AND last_update < ?2;
+WHERE n IN (SELECT n FROM task WHERE status = 'in_progress' AND last_update < ?2 LIMIT ?3) RETURNING id;
 
 -- Runs that an agent claimed: it tells that it lives every so often.
 -- name: tasks_lost
@@ -189,7 +189,8 @@ UPDATE task SET status = CASE WHEN status_message = 'stopping' THEN 'stopped' EL
        status_message = CASE WHEN status_message = 'stopping' THEN status_message
                              ELSE 'Forced stop (worker lost)' END,
        status_changed = ?1, last_update = ?1, last_change = ?1, last_changed_by = '__apiserver__'
-WHERE status = 'in_progress' AND claim IS NOT NULL AND last_update < ?2;
+WHERE n IN (SELECT n FROM task WHERE status = 'in_progress' AND claim IS NOT NULL AND last_update < ?2 LIMIT ?3)
+RETURNING id;
 
 -- name: task_make_public
 UPDATE task SET company_origin = company, company = '' WHERE id = ?1 AND company = ?2;

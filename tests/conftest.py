@@ -3,11 +3,13 @@
 STOKER names the binary (default: build/stoker); `./dev test` sets it, also to sanitizer builds.
 """
 import base64
+import http.client
 import json
 import os
 import pathlib
 import random
 import secrets
+import select
 import shutil
 import signal
 import socket
@@ -63,6 +65,28 @@ class CallError(Exception):
         super().__init__(f"{name}: {status}/{meta.get('result_subcode')} {meta.get('result_msg')}")
         self.status, self.code, self.subcode = status, meta.get("result_code"), meta.get("result_subcode")
         self.msg = meta.get("result_msg")
+
+
+class Asked:
+    """A call that was sent and whose answer is waited for later: what calls that wait do is judged by the order of answers,
+    not by time."""
+
+    def __init__(self, server, name, fields):
+        self.name = name
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.api_port, timeout=GUARD)
+        self.connection.request("POST", "/v2.34/" + name, json.dumps(fields),
+                                {"Content-Type": "application/json", **server.auth()})
+
+    def answered(self):
+        return bool(select.select([self.connection.sock], [], [], 0)[0])
+
+    def answer(self):
+        with self.connection.getresponse() as r:
+            status, answer = r.status, json.loads(r.read())
+        self.connection.close()
+        if status != 200:
+            raise CallError(self.name, status, answer["meta"])
+        return answer["data"]
 
 
 class Server:
@@ -153,6 +177,10 @@ class Server:
         if status != 200:
             raise CallError(name, status, answer["meta"])
         return answer["data"]
+
+    def ask(self, name, /, **fields):
+        """A call under way: see Asked."""
+        return Asked(self, name, fields)
 
     def batch(self, name, items, _version="2.34"):
         """A json-lines call, as events.add_batch takes it."""

@@ -10,7 +10,7 @@
 #include "services/tasks/tasks.h"
 #include "services/workers/workers.h"
 
-enum { SILENT_PERIOD_MS = 15000, SILENT_PERIOD_MIN_MS = 100 };
+enum { SILENT_PERIOD_MS = 15000, SILENT_PERIOD_MIN_MS = 100, SILENT_SLICE = 100 };
 
 static int flush_keys (struct db *db, int64_t budget_ms, void *arg, struct error *err)
 {
@@ -40,17 +40,29 @@ static int64_t limit (struct hearing *h, int64_t sec, int64_t unseen)
 static int stop_silent (struct db *db, int64_t budget_ms, void *arg, struct error *err)
 {
     struct server *s = arg;
-    int64_t now = clock_now (), unseen = now - s->looked, stopped = 0;
+    struct call c = { .db = db, .now = clock_now () };
+    int64_t unseen = c.now - s->looked, stopped;
     struct task_silence limits = { .lost_ms = limit (&s->lost, s->options->worker_lost_sec, unseen),
                                    .silent_ms = limit (&s->silent, s->options->task_silent_sec, unseen) };
 
-    (void)budget_ms;
-    s->looked = now;
-    if (tasks_stop_silent (db, now, &limits, &stopped, err) < 0)
+    (void)budget_ms; /* bounded by SILENT_SLICE */
+    s->looked = c.now;
+    arena_destroy (s->silence_arena);
+    c.arena = s->silence_arena = arena_create ();
+    s->silence_effects = NULL;
+    if (tasks_stop_silent (&c, &limits, SILENT_SLICE, &stopped, err) < 0)
         return -1;
     if (stopped)
         log_info ("server", "silent tasks stopped count=%lld", (long long)stopped);
-    return 0;
+    s->silence_effects = c.effects;
+    return stopped == SILENT_SLICE;
+}
+
+static void silent_stopped (void *arg)
+{
+    struct server *s = arg;
+
+    effects_run (s, s->silence_effects);
 }
 
 static const struct sweeper keys = { "last use of keys", 30000, flush_keys, keys_flushed };
@@ -69,7 +81,7 @@ void background_add (struct server *s)
 {
     s->looked = clock_now ();
     s->lost.since = s->silent.since = clock_monotonic ();
-    s->silence = (struct sweeper){ "silent tasks", silent_period (s->options), stop_silent, NULL };
+    s->silence = (struct sweeper){ "silent tasks", silent_period (s->options), stop_silent, silent_stopped };
     store_add_sweeper (s->store, &keys, s);
     store_add_sweeper (s->store, &s->silence, s);
     store_add_sweeper (s->store, &events_sweeper, NULL);

@@ -55,7 +55,9 @@ struct server {
     atomic_bool swept;        /* nothing is left of one */
     struct jobs *jobs;
     struct queues_background *queues_background;
-    struct sweeper silence; /* background.c, and of the writer thread: */
+    struct sweeper silence;      /* background.c, and of the writer thread: */
+    struct arena *silence_arena; /* of one slice */
+    struct effect *silence_effects;
     struct hearing {
         int64_t since; /* clock_monotonic */
     } lost, silent;

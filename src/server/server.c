@@ -238,6 +238,7 @@ static void server_close (struct server *s)
     background_finish (s);
     store_close (s->store);
     queues_background_destroy (s->queues_background);
+    arena_destroy (s->silence_arena);
     waits_destroy (s->waits);
     http_server_destroy (s->http);
     auth_destroy (s->auth);

@@ -25,3 +25,14 @@ void call_ring (struct call *c, int64_t n, const char *topic_fmt, ...)
     va_end (ap);
     call_after_commit (c, EFFECT_RING, topic, NULL, n);
 }
+
+void call_wait (struct call *c, int64_t wait_ms, const char *topic_fmt, ...)
+{
+    va_list ap;
+
+    va_start (ap, topic_fmt);
+    c->wait_topic = arena_vprintf (c->arena, topic_fmt, ap);
+    va_end (ap);
+    if (!c->wait_until)
+        c->wait_until = c->now + wait_ms;
+}

@@ -58,7 +58,7 @@ struct call {
 
     /* left by the handler */
     struct effect *effects; /* run after COMMIT, in order */
-    const char *wait_topic; /* set with wait_until: run me again when it rings or the time comes */
+    const char *wait_topic; /* by call_wait: run me again when it rings or the time comes */
     int64_t wait_until;     /* ms, clock_now() scale */
     bool last_try; /* set by the caller: the waiting time is over (or client cannot wait): answer now */
     const char *set_cookie;   /* token to set; "" clears */
@@ -83,6 +83,10 @@ struct server_facts {
 
 void call_after_commit (struct call *c, enum call_effect what, const char *key, const char *value,
                         int64_t number);
+/* Run me again when one of the topics ('\n' between them) rings, or for the last time `wait_ms` after the first run: the
+ * caller waits once, not once a bell. */
+void call_wait (struct call *c, int64_t wait_ms, const char *topic_fmt, ...)
+    __attribute__ ((format (printf, 3, 4)));
 /* Wake up to n waiters of a topic after the commit (n < 0: all). Topics: "queue/<id>", "task/<id>",
  * "events/<task>" */
 void call_ring (struct call *c, int64_t n, const char *topic_fmt, ...)

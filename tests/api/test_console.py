@@ -1,9 +1,10 @@
 """The console of tasks against the real server: events.get_task_log, x_events.log, and what pages make of it."""
 import json
-import threading
 import time
 
 import pytest
+
+from conftest import wait_for
 
 
 def log(task, msg, t, **more):
@@ -109,33 +110,44 @@ def test_x_log_pages_by_line(shared_server, task):
     assert s.fails("x_events.log", task=task, after="1-1", before="1-1") == (400, 12)
 
 
+def asleep(s, task, cursor):
+    """A call that waits for lines after the cursor. One that waits shorter is asked later and answered earlier: it sleeps."""
+    waiter = s.ask("x_events.log", task=task, after=cursor, wait_ms=60000)
+    assert s.call("x_events.log", task=task, after=cursor, wait_ms=100)["lines"] == []
+    assert not waiter.answered()
+    return waiter
+
+
 def test_x_log_waits_for_lines(shared_server, task):
     s = shared_server
     s.batch("events.add_batch", [log(task, "first", 1)])
-    cursor = s.call("x_events.log", task=task)["next"]
-    got = {}
-    waiter = threading.Thread(target=lambda: got.update(s.call("x_events.log", task=task, after=cursor, wait_ms=60000)))
-    waiter.start()
-    time.sleep(0.3)
-    assert not got
+    waiter = asleep(s, task, s.call("x_events.log", task=task)["next"])
     s.batch("events.add_batch", [log(task, "second", 2)])
-    waiter.join(60)
-    assert [x["text"] for x in got["lines"]] == ["second"]
-    assert s.call("x_events.log", task=task, after=got["next"], wait_ms=50)["lines"] == []  # nothing came in time
+    assert [x["text"] for x in waiter.answer()["lines"]] == ["second"]
+
+
+def test_x_log_waits_once(shared_server, task):
+    """Not anew after every bell for something else: it is answered before another that waits longer, and hears none."""
+    s = shared_server
+    quiet = s.call("tasks.create", name="test console", type="training")["id"]
+    once, longer = (s.ask("x_events.log", task=t, after="", wait_ms=ms) for t, ms in ((task, 1000), (quiet, 10000)))
+
+    def over():
+        s.call("tasks.edit", task=task, comment="a bell", force=True)
+        return once.answered() or longer.answered()
+
+    wait_for("an answer", over)
+    assert not longer.answered()
+    assert once.answer()["lines"] == []
 
 
 def test_x_log_stops_waiting_when_the_task_ends(shared_server, task):
     s = shared_server
     s.call("tasks.started", task=task, force=True)
     s.batch("events.add_batch", [log(task, "first", 1)])
-    cursor = s.call("x_events.log", task=task)["next"]
-    got = {}
-    waiter = threading.Thread(target=lambda: got.update(s.call("x_events.log", task=task, after=cursor, wait_ms=100000)))
-    waiter.start()
-    time.sleep(0.3)
-    assert not got
+    waiter = asleep(s, task, s.call("x_events.log", task=task)["next"])
     s.call("tasks.completed", task=task)
-    waiter.join(60)
+    got = waiter.answer()
     assert got["lines"] == [] and got["open"] is False
 
 

@@ -348,16 +348,12 @@ def test_claim_refusals(server, queue):
 
 def test_waiting_claim_is_woken(server, queue):
     low = server.call("queues.create", name=f"low-{uuid.uuid4().hex}")["id"]
-    got = []
-    sleepers = [threading.Thread(target=lambda i=i: got.append(claim(server, [queue, low], worker=f"s{i}",
-                                                                     wait_ms=60000))) for i in range(2)]
-    for t in sleepers:
-        t.start()
-    time.sleep(0.3)  # let them fall asleep; an early entry is found without a bell, which is as right
+    sleepers = [server.ask("x_queues.claim", queues=[queue, low], worker=f"s{i}", token=uuid.uuid4().hex, wait_ms=60000)
+                for i in range(2)]
+    assert claim(server, [queue, low], wait_ms=100) == {}  # asked later, answered earlier: they sleep
+    assert not any(s.answered() for s in sleepers)
     a = enqueue(server, low, 1) + enqueue(server, queue, 1)
-    for t in sleepers:
-        t.join()
-    assert sorted(g["task"] for g in got) == sorted(a)
+    assert sorted(s.answer()["task"] for s in sleepers) == sorted(a)
     assert {status(server, t) for t in a} == {"in_progress"}
 
 
@@ -422,6 +418,40 @@ def test_a_server_that_stood_still_takes_nobody_for_lost(server_factory, tmp_pat
     s.process.send_signal(signal.SIGCONT)
     wait_for("the task to fail", lambda: status(s, task) == "failed")
     assert time.monotonic() - awake >= 2
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_who_follows_a_run_learns_at_once_that_it_was_taken_for_dead(server_factory, tmp_path, by_hand):
+    """And that it lives: who watches is answered before others that wait shorter, and for nothing."""
+    conf = tmp_path / "server.conf"
+    conf.write_text("server { worker_lost_sec: 1, task_silent_sec: 2 }\n")
+    s = server_factory(["--config", str(conf)])
+    queue = s.call("queues.create", name="a queue")["id"]
+    quiet, (task,) = make_task(s), enqueue(s, queue, 1)
+    ask = lambda task, status, message, ms: s.ask("x_tasks.watch", task=task, status=status, status_message=message, wait_ms=ms)
+    alive, dead = ("in_progress", ""), ("failed", "Forced stop (worker lost)")
+    signs = {"workers.status_report": dict(worker="claimer", task=task, timestamp=int(time.time() * 1000)),
+             "events.add": dict(type="log", task=task, msg="a line")}
+    if by_hand:
+        dead, signs = ("stopped", "Forced stop (non-responsive)"), {"tasks.ping": dict(task=task)}
+        s.call("tasks.started", task=task, force=True)
+    else:
+        assert claim(s, [queue])["task"] == task
+
+    def told(watch, of):
+        in_vain = ask(quiet, "created", "", 20000)
+        wait_for("an answer", lambda: in_vain.answered() or watch.answered())
+        assert not in_vain.answered()
+        got = watch.answer()
+        assert (got["status"], got["status_message"]) == of
+
+    for sign, fields in signs.items():
+        console = s.ask("x_events.log", task=task, after="", wait_ms=100000)
+        told(ask(task, *alive, 30000), dead)
+        assert console.answer()["open"] is False
+        watch = ask(task, *dead, 30000)
+        s.call(sign, **fields)
+        told(watch, alive)
 
 
 def test_watch_tells_whose_run_it_is(server, queue):

@@ -445,9 +445,8 @@ int x_events_log (struct call *c, const struct x_events_log_in *in, struct x_eve
         return -1;
     out->open = is_open (facts.status);
     if (!n && !in->before && in->wait_ms > 0 && out->open && !c->last_try) {
-        c->wait_topic =
-            arena_printf (c->arena, "events/%s\ntask/%s", in->task, in->task); /* lines, or its end */
-        c->wait_until = c->now + (in->wait_ms < WAIT_MOST_MS ? in->wait_ms : WAIT_MOST_MS);
+        call_wait (c, in->wait_ms < WAIT_MOST_MS ? in->wait_ms : WAIT_MOST_MS, "events/%s\ntask/%s", in->task,
+                   in->task); /* lines, or its end */
         return 0;
     }
     fill_lines (c, v, n, out);

@@ -71,9 +71,7 @@ static void wait_for_entry (struct call *c, const struct x_queues_claim_in *in)
 
     for (size_t i = 0; i < in->queues.n; i++)
         str_addf (&s, "%squeue/%s", i ? "\n" : "", in->queues.v[i]);
-    c->wait_topic = s.p;
-    if (!c->wait_until) /* kept when we are run again: the caller waits once, not once a bell */
-        c->wait_until = c->now + in->wait_ms;
+    call_wait (c, in->wait_ms, "%s", s.p);
 }
 
 int x_queues_claim (struct call *c, const struct x_queues_claim_in *in, struct x_queues_claim_out *out,

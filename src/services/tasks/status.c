@@ -14,6 +14,12 @@ static int leave_development (struct call *c, const struct task_facts *t, struct
     return task_set_system_tags (c, t->n, tags_write (c->arena, &tags), err);
 }
 
+static void ring_status (struct call *c, const char *id)
+{
+    call_ring (c, -1, "task/%s", id);
+    call_ring (c, -1, "events/%s", id); /* who follows the console learns that it has ended */
+}
+
 int task_move (struct call *c, struct task_facts *t, struct task_change *ch, struct error *err)
 {
     const char *status = task_status_name (ch->to), *reason = ch->reason ? ch->reason : "",
@@ -35,8 +41,7 @@ int task_move (struct call *c, struct task_facts *t, struct task_change *ch, str
     fields_time (&ch->fields, "last_update", c->now_us);
     fields_time (&ch->fields, "last_change", c->now_us);
     fields_str (&ch->fields, "last_changed_by", c->who.user);
-    call_ring (c, -1, "task/%s", t->id);
-    call_ring (c, -1, "events/%s", t->id); /* who follows the console learns that it has ended */
+    ring_status (c, t->id);
     return 0;
 }
 
@@ -191,8 +196,10 @@ const char *task_claimed_with (struct call *c, const char *token)
 /* -- signs of life */
 int task_revive (struct call *c, const char *id, struct error *err)
 {
-    return db_exec (c->db, &sql_task_revive, err, V_STR (id), V_STR (c->who.company), V_INT (c->now)) < 0 ? -1
-                                                                                                          : 0;
+    int64_t n = db_exec (c->db, &sql_task_revive, err, V_STR (id), V_STR (c->who.company), V_INT (c->now));
+    if (n > 0)
+        ring_status (c, id);
+    return n < 0 ? -1 : 0;
 }
 
 /* Of most runs it is known that they are alive. */
@@ -229,16 +236,28 @@ int task_touch_from_worker (struct call *c, const struct task_facts *t, const ch
                : 0;
 }
 
-int tasks_stop_silent (struct db *db, int64_t now, const struct task_silence *limits, int64_t *ret,
+/* Of those that were not heard of for `limit_ms` (0: never), at most `most` end. */
+static int end_silent (struct call *c, const struct sql *sql, int64_t limit_ms, int64_t most, int64_t *ret,
                        struct error *err)
 {
-    int64_t lost = 0, silent = 0;
-    if (limits->lost_ms)
-        lost = db_exec (db, &sql_tasks_lost, err, V_INT (now), V_INT (now - limits->lost_ms));
-    if (lost >= 0 && limits->silent_ms)
-        silent = db_exec (db, &sql_tasks_silent, err, V_INT (now), V_INT (now - limits->silent_ms));
-    if (lost < 0 || silent < 0)
+    struct id_list ended;
+    struct value v[3] = { V_INT (c->now), V_INT (c->now - limit_ms), V_INT (most) };
+    if (!limit_ms)
+        return 0;
+    if (id_list_read (c, sql, &ended, err, v, 3) < 0)
         return -1;
-    *ret = lost + silent;
+    for (size_t i = 0; i < ended.n; i++)
+        ring_status (c, ended.v[i]);
+    *ret += (int64_t)ended.n;
     return 0;
+}
+
+int tasks_stop_silent (struct call *c, const struct task_silence *limits, int64_t most, int64_t *ret,
+                       struct error *err)
+{
+    *ret = 0;
+    return end_silent (c, &sql_tasks_lost, limits->lost_ms, most, ret, err) < 0 ||
+                   end_silent (c, &sql_tasks_silent, limits->silent_ms, most - *ret, ret, err) < 0
+               ? -1
+               : 0;
 }

@@ -95,9 +95,9 @@ int task_delete_with_project (struct call *c, const char *id, bool keep_files, s
 /* Tasks that say they run, and of which nothing was heard (events, pings, reports of their worker): after `lost_ms` those
  * that an agent claimed are failed, their worker is lost; after `silent_ms` all others are stopped. 0: never. Where a
  * stop had been asked for they are stopped. A sign of life that comes all the same revives them. Called by the server
- * every so often, inside a write. *ret: how many. */
+ * every so often, inside a write. *ret: how many; when it is `most`, there may be more. */
 struct task_silence {
     int64_t lost_ms, silent_ms;
 };
-int tasks_stop_silent (struct db *db, int64_t now, const struct task_silence *limits, int64_t *ret,
+int tasks_stop_silent (struct call *c, const struct task_silence *limits, int64_t most, int64_t *ret,
                        struct error *err) warn_unused;

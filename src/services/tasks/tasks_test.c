@@ -78,6 +78,19 @@ static void worker_told (struct call *c, const char *task)
     ok (task_touch_from_worker (c, &t, "box:0", &err));
 }
 
+/* Did it ring for who watches the task and for who follows its console? */
+static bool rang (struct call *c, const char *task)
+{
+    static const char *const topics[] = { "task", "events" };
+    int n = 0;
+    for (struct effect *e = c->effects; e; e = e->next)
+        for (int i = 0; i < 2; i++)
+            n += e->what == EFFECT_RING && e->number < 0 &&
+                 !strcmp (e->key, arena_printf (c->arena, "%s/%s", topics[i], task));
+    assert_true (n == 0 || n == 2);
+    return n;
+}
+
 static void silent (struct call *c)
 {
     const char *quiet = new_task (c), *busy = new_task (c), *draft = new_task (c);
@@ -87,9 +100,10 @@ static void silent (struct call *c)
     start (c, busy);
     c->now += 2 * HOUR;
     events_came (c, busy, 5);
-    ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, &(struct task_silence){ 0 }, &n, &err));
+    c->now++;
+    ok (tasks_stop_silent (c, &(struct task_silence){ 0 }, 10, &n, &err));
     assert_int_equal (n, 0);
-    ok (tasks_stop_silent (db, T0 + 2 * HOUR + 1, &limits, &n, &err));
+    ok (tasks_stop_silent (c, &limits, 10, &n, &err));
     assert_int_equal (n, 1);
     assert_string_equal (facts_of (c, quiet).status, "stopped");
     assert_string_equal (facts_of (c, busy).status, "in_progress");
@@ -140,12 +154,15 @@ static void lost (struct call *c)
     ok (tasks_stop (c, &stop, &stopped, &err));
     assert_string_equal (facts_of (c, wanted_end).status, "in_progress");
     c->now += LOST;
-    ok (tasks_stop_silent (db, c->now, &limits, &n, &err));
+    c->effects = NULL;
+    ok (tasks_stop_silent (c, &limits, 10, &n, &err));
     assert_int_equal (n, 0);
     worker_told (c, alive);
     c->now += 1;
-    ok (tasks_stop_silent (db, c->now, &limits, &n, &err));
+    ok (tasks_stop_silent (c, &limits, 10, &n, &err));
     assert_int_equal (n, 4);
+    assert_true (rang (c, gone[0]) && rang (c, wanted_end) && !rang (c, alive));
+    c->effects = NULL;
     assert_string_equal (facts_of (c, by_hand).status, "in_progress"); /* nobody said it would tell */
     assert_string_equal (facts_of (c, alive).status, "in_progress");
     assert_string_equal (facts_of (c, wanted_end).status, "stopped");
@@ -158,13 +175,36 @@ static void lost (struct call *c)
     ping.task = gone[2];
     ok (tasks_ping (c, &ping, &pinged, &err));
     for (int i = 0; i < 3; i++) {
+        assert_true (rang (c, gone[i]));
         assert_string_equal (facts_of (c, gone[i]).status, "in_progress");
         assert_string_equal (word (c, gone[i], "status_reason"), "");
         assert_string_equal (word (c, gone[i], "status_message"), "");
     }
-    worker_told (c, wanted_end); /* it lives, and still has to end */
+    c->effects = NULL;
+    events_came (c, gone[0], 8);
+    assert_false (rang (c, gone[0])); /* nothing new */
+    worker_told (c, wanted_end);      /* it lives, and still has to end */
     assert_string_equal (facts_of (c, wanted_end).status, "in_progress");
     assert_string_equal (word (c, wanted_end, "status_message"), "stopping");
+}
+
+/* A whole cluster is gone: its runs end in slices, lost ones before silent ones. */
+static void many_are_lost (struct call *c)
+{
+    const struct task_silence limits = { .lost_ms = 1000, .silent_ms = 1000 };
+    int64_t n = 0;
+    for (int i = 0; i < 5; i++)
+        if (i < 3)
+            claimed_task (c, arena_printf (c->arena, "t-%d", i));
+        else
+            start (c, new_task (c));
+    c->now += 1001;
+    for (int i = 0; i < 3; i++) {
+        ok (tasks_stop_silent (c, &limits, 2, &n, &err));
+        assert_int_equal (n, i < 2 ? 2 : 1);
+    }
+    ok (tasks_stop_silent (c, &limits, 2, &n, &err));
+    assert_int_equal (n, 0);
 }
 
 /* Once it went back into a queue it is another run: the old worker's token is worth nothing. */
@@ -275,6 +315,7 @@ static void files_go (struct call *c)
     }
 T (silent)
 T (lost)
+T (many_are_lost)
 T (claim_ends_with_the_queue)
 T (stopped_by_hand_stays)
 T (claims)
@@ -308,6 +349,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test (test_silent),
                                         cmocka_unit_test (test_lost),
+                                        cmocka_unit_test (test_many_are_lost),
                                         cmocka_unit_test (test_claim_ends_with_the_queue),
                                         cmocka_unit_test (test_stopped_by_hand_stays),
                                         cmocka_unit_test (test_claims),

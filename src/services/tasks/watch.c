@@ -22,10 +22,7 @@ int x_tasks_watch (struct call *c, const struct x_tasks_watch_in *in, struct x_t
     out->status_message = row_str (&r, 7, c->arena);
     out->run = digest_mark (c->arena, row_str (&r, 11, c->arena));
     if (in->wait_ms > 0 && !c->last_try && same (out->status, in->status) &&
-        same (out->status_message, in->status_message) && (!in->run || same (out->run, in->run))) {
-        c->wait_topic = arena_printf (c->arena, "task/%s", t.id);
-        if (!c->wait_until) /* kept when we are run again: a bell for something else starts no new wait */
-            c->wait_until = c->now + (in->wait_ms < WAIT_MOST_MS ? in->wait_ms : WAIT_MOST_MS);
-    }
+        same (out->status_message, in->status_message) && (!in->run || same (out->run, in->run)))
+        call_wait (c, in->wait_ms < WAIT_MOST_MS ? in->wait_ms : WAIT_MOST_MS, "task/%s", t.id);
     return 0;
 }
