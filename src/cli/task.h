@@ -17,7 +17,8 @@ struct task_log {
 
     bool begun;
     char cursor[256];   /* of x_events.log, "" at the start */
-    int64_t from, skip; /* ms of the last line seen by get_task_log, and how many lines carried that time */
+    int64_t from, skip; /* ms of the last event seen by get_task_log, and how many events carried that time */
+    int64_t cut;        /* lines of the next event that are left out */
 };
 
 /* Print to standard output. ret_status: the task's last status, in the arena of r. */

@@ -1,8 +1,8 @@
 /* task_log.c - `stoker task log`: a task's console, once or followed to its end.
  *
  * With x_events.log of our server a follower waits in a long poll and sees a line as soon as it is stored (a short one
- * where Ctrl-C must be heard); against
- * other servers events.get_task_log is asked again every second. */
+ * where Ctrl-C must be heard); against other servers events.get_task_log is asked again every second. What those hold are
+ * events, each of one or several lines; how far back N lines reach is found newest first, and printed from there on. */
 #include "cli/task.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ static const struct opt_row rows[] = {
       .help = "an id, its beginning, or a name" },
     { OPT_FLAG, "follow", 'f', offsetof (struct log_opts, follow), .help = "go on until the task has ended" },
     { OPT_INT, "tail", 'n', offsetof (struct log_opts, tail), .arg = "N", .least = 0, .most = 10000000,
-      .help = "only the last N lines (default: all)" },
+      .help = "only the last N lines (default: all; with --json the last N objects)" },
     { OPT_FLAG, "json", 0, offsetof (struct log_opts, json),
       .help = "one JSON object a line instead of the text; at the end the task's status" },
     { 0 },
@@ -35,19 +35,21 @@ static const struct opt_command command = { .name = "task log",
                                             .about = "Print a task's console.",
                                             .rows = rows };
 
-/* One arena a page, so that following for days does not grow. */
-static void print_line (struct task_log *p, struct arena *a, struct text line, const char *text_key)
+/* One arena a page, so that following for days does not grow. `cut`: how many of its own lines are left out. */
+static void print_line (const struct task_log *p, struct arena *a, struct text line, const char *text_key,
+                        int64_t cut)
 {
-    struct text text = json_get (line, text_key);
-    char *s;
+    const char *s;
 
     if (p->json) {
         printf ("%.*s\n", (int)line.n, line.p);
         return;
     }
-    s = json_string (a, text);
-    fputs (s ? s : "", stdout);
-    if (!s || !*s || s[strlen (s) - 1] != '\n')
+    s = json_string (a, json_get (line, text_key));
+    for (s = s ? s : ""; cut > 0; cut--)
+        s += strcspn (s, "\n"), s += *s == '\n';
+    fputs (s, stdout);
+    if (!*s || s[strlen (s) - 1] != '\n')
         putchar ('\n');
 }
 
@@ -57,7 +59,7 @@ static void print_page (struct task_log *p, struct arena *a, struct text data, s
     char *next = json_string (a, json_get (data, "next"));
 
     for (struct json_iter it = json_iter (lines); json_next (&it);)
-        print_line (p, a, it.value, "text");
+        print_line (p, a, it.value, "text", 0);
     *ret_n = json_count (lines);
     if (next)
         snprintf (p->cursor, sizeof (p->cursor), "%s", next);
@@ -128,9 +130,9 @@ static int page_other (struct task_log *p, struct remote *page, size_t *ret_n, s
             page, "events.get_task_log",
             arena_printf (
                 a,
-                "{\"task\":\"%s\",\"batch_size\":5000,\"navigate_earlier\":false,\"from_timestamp\":%lld,"
+                "{\"task\":\"%s\",\"batch_size\":%d,\"navigate_earlier\":false,\"from_timestamp\":%lld,"
                 "\"order\":\"asc\"}",
-                p->id, (long long)(from ? from - 1 : 0)),
+                p->id, PAGE_LINES, (long long)(from ? from - 1 : 0)),
             &data, err) < 0)
         return -1;
     *ret_n = 0;
@@ -141,8 +143,74 @@ static int page_other (struct task_log *p, struct remote *page, size_t *ret_n, s
             continue;
         p->skip = t == p->from ? p->skip + 1 : 1;
         p->from = t;
-        print_line (p, a, it.value, "msg");
+        print_line (p, a, it.value, "msg", p->cut);
+        p->cut = 0;
         ++*ret_n;
+    }
+    return 0;
+}
+
+/* How many lines print_line makes of an event. */
+static int64_t count_lines (const struct task_log *p, struct arena *a, struct text event)
+{
+    const char *s = p->json ? NULL : json_string (a, json_get (event, "msg"));
+    int64_t n = 0;
+
+    if (!s || !*s)
+        return 1;
+    for (; *s; s += strcspn (s, "\n"), s += *s == '\n')
+        n++;
+    return n;
+}
+
+/* Count lines of a page, newest first, until *left of them are found: then the printer stands there. An event's whole
+ * millisecond is on its page. */
+static void step_back (struct task_log *p, struct arena *a, struct text events, int64_t *left,
+                       bool *ret_found, int64_t *ret_oldest)
+{
+    for (struct json_iter it = json_iter (events); json_next (&it);) {
+        int64_t t = json_int (json_get (it.value, "timestamp"), 0), n;
+
+        *ret_oldest = t;
+        if (*ret_found) {
+            p->skip += t == p->from;
+            continue;
+        }
+        n = count_lines (p, a, it.value);
+        if (*left && n < *left) {
+            *left -= n;
+            continue;
+        }
+        *ret_found = true;
+        p->from = t;
+        p->skip = *left ? 0 : 1;
+        p->cut = *left ? n - *left : 0;
+    }
+}
+
+/* Place the printer `tail` lines before the end of what any other server has. */
+static int find_tail_other (struct task_log *p, struct remote *r, int64_t tail, struct error *err)
+{
+    int64_t oldest = 0;
+
+    for (bool found = false; !found;) {
+        cleanup_arena struct arena *a = arena_create ();
+        struct remote page = *r;
+        struct text data;
+
+        page.arena = a;
+        if (remote_call (&page, "events.get_task_log",
+                         arena_printf (a,
+                                       "{\"task\":\"%s\",\"batch_size\":%d,\"navigate_earlier\":true,"
+                                       "\"from_timestamp\":%lld,\"order\":\"desc\"}",
+                                       p->id, (int)(tail < PAGE_LINES ? tail + 1 : PAGE_LINES),
+                                       (long long)oldest),
+                         &data, err) < 0)
+            return -1;
+        data = json_get (data, "events");
+        if (!json_count (data))
+            return 0; /* there are not so many: all */
+        step_back (p, a, data, &tail, &found, &oldest);
     }
     return 0;
 }
@@ -204,9 +272,9 @@ int task_log_print (struct remote *r, struct task_log *p, char **ret_status, str
     size_t n;
 
     p->begun = true;
-    if (r->has_log && tail >= 0 && print_tail (p, r, tail, err) < 0)
+    if (tail >= 0 && (r->has_log ? print_tail : find_tail_other) (p, r, tail, err) < 0)
         return -1;
-    if ((!r->has_log || tail) && print_rest (p, r, err) < 0)
+    if (tail && print_rest (p, r, err) < 0)
         return -1;
     for (;;) {
         cleanup_arena struct arena *a = arena_create ();

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from conftest import GUARD, STOKER, CallError, free_ports, wait_for  # noqa: E402
 from daemon_bench import (  # noqa: E402, F401
-    COUNTER, Proxy, carriers, children, config_by, console, daemons, make_task, queue_id, task_of, wait_status)
+    COUNTER, PlainProxy, carriers, children, config_by, console, daemons, make_task, queue_id, task_of, wait_status)
 
 
 # -- life -----------------------------------------------------------------------------------------------------------------
@@ -329,23 +329,6 @@ def test_detached_and_its_log(server, daemons, tmp_path):
 
 
 # -- another server -------------------------------------------------------------------------------------------------------
-
-class PlainProxy(Proxy):
-    """Makes our server look like one without our own calls: they are unknown, server.info says nothing of them."""
-
-    def pump(self, source, sink, state, request):
-        try:
-            while data := source.recv(65536):
-                if request:
-                    self.seen.append(data.split(b"\r\n", 1)[0])
-                    data = data.replace(b"x_queues.", b"y_queues.").replace(b"x_tasks.", b"y_tasks.")
-                else:
-                    data = data.replace(b"x_features", b"y_features")
-                sink.sendall(data)
-        except OSError:
-            pass
-        self.close((source, sink))
-
 
 def test_server_without_our_calls(server, daemons, tmp_path):
     """It polls as the reference agent does."""

@@ -6,12 +6,15 @@ import pathlib
 import pty
 import signal
 import subprocess
+import sys
 import threading
 
 import pytest
 
-from conftest import GUARD, STOKER, clean_env, wait_for
-from test_cli import make_task, repository
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "agent"))
+from conftest import GUARD, STOKER, clean_env, wait_for  # noqa: E402
+from daemon_bench import PlainProxy, config_by  # noqa: E402
+from test_cli import make_task, repository  # noqa: E402
 
 
 def stoker(*words, cwd=None, **env):
@@ -111,6 +114,53 @@ def test_a_log_as_json_and_a_long_tail(shared_server):
         assert shared_server.cli("task", "log", task, "--tail", str(n)).stdout.splitlines() == lines[-n:], n
     for follow in ([], ["--follow"]):
         assert shared_server.cli("task", "log", task, "--tail", "0", *follow).stdout == ""
+
+
+@pytest.fixture
+def plain(shared_server, tmp_path):
+    """`stoker <words>` against a server that has none of our own calls: a process."""
+    proxy = PlainProxy(shared_server.api_port)
+    env = {**shared_server.env(), "CLEARML_CONFIG_FILE": str(config_by(shared_server, proxy, tmp_path / "plain.conf"))}
+
+    def start(*words):
+        return subprocess.Popen([STOKER, *words], env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    yield start
+    proxy.cut()
+
+
+def test_a_tail_from_a_server_without_our_calls(shared_server, plain):
+    """It holds events: several lines in one, many in a millisecond. Lines are counted as they are printed."""
+    task = make_task(shared_server, "a log of any server")
+    shared_server.call("tasks.started", task=task)
+    messages = [f"event {i}\n" + "".join(f"  more {k}\n" for k in range(i % 3)) for i in range(7000)]
+    shared_server.batch("events.add_batch", [{"type": "log", "task": task, "msg": m, "level": "info",
+                                              "timestamp": 1700000000000 + i // 4} for i, m in enumerate(messages)])
+    shared_server.call("tasks.completed", task=task)
+    lines = "".join(messages).splitlines()
+
+    def log(*words, of=task):
+        return plain("task", "log", of, *words).communicate(timeout=GUARD)[0].splitlines()
+    assert log() == lines
+    for n in (1, 2, 3, 4, 5, 10, 100, 9999, 10000, len(lines) - 1, len(lines), 100000):
+        for follow in ([], ["--follow"]):
+            assert log("--tail", str(n), *follow) == lines[-n:], n
+    assert log("--tail", "0", "--follow") == []
+    out = [json.loads(line) for line in log("--json", "--tail", "5")]
+    assert [x["msg"] for x in out[:-1]] == messages[-5:] and out[-1] == {"id": task, "status": "completed"}
+    empty = make_task(shared_server, "no log")
+    for n in ("0", "3"):
+        assert log("--tail", n, of=empty) == []
+
+
+def test_a_tail_that_is_followed_on_a_server_without_our_calls(shared_server, plain):
+    """What comes in the millisecond of the last line that was printed is printed, once."""
+    task = task_with_log(shared_server, "followed", ["one", "two", "three"])
+    follower = plain("task", "log", task, "--tail", "1", "--follow")
+    assert follower.stdout.readline() == "three\n"
+    shared_server.batch("events.add_batch", [{"type": "log", "task": task, "msg": m, "timestamp": 1700000000002 + i // 2}
+                                             for i, m in enumerate(("four", "five", "six"))])
+    shared_server.call("tasks.completed", task=task)
+    assert follower.communicate(timeout=GUARD)[0] == "four\nfive\nsix\n"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["task", "ls"], ["task", "show", "to a full disk"], ["task", "log", "to a full disk"],
