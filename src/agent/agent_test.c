@@ -145,8 +145,8 @@ static void test_gpus (void **state)
     check_gpus (m, "7", "[10.0,20.0]"); /* none matches: all */
     machine_write (m, "2", false, &s);
     assert_int_equal (json_check (str_text (&s), &doc, &err), 0);
-    assert_true (number (doc, "gpu_memory_used", 0) == 3.0);
-    assert_true (number (doc, "gpu_memory_free", 0) == 97.0);
+    assert_true (number (doc, "gpu_memory_used", 0) == 3 * 1024.0);
+    assert_true (number (doc, "gpu_memory_free", 0) == 97 * 1024.0);
     assert_true (number (doc, "gpu_temperature", 0) == 42.0);
     machine_destroy (m);
     setenv ("STOKER_NVML", "/nonexistent.so", 1);

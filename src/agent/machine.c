@@ -232,19 +232,17 @@ static void put_gpus (struct machine *m, const char *gpus, struct str *json)
 {
     static const char *const keys[] = { "gpu_usage", "gpu_temperature", "gpu_memory_used",
                                         "gpu_memory_free" };
-    bool any = false;
+    struct gpu list[GPUS_MAX];
+    size_t n;
 
-    if (gpus && !strcmp (gpus, "none"))
-        return;
-    for (size_t i = 0; i < m->n_gpus; i++)
-        any |= gpu_list_holds (gpus, &m->list[i]);
+    memcpy (list, m->list, m->n_gpus * sizeof (*list));
+    n = gpu_list_select (gpus, list, m->n_gpus);
     for (int what = 0; what < GPU_VALUES; what++) {
         bool begun = false;
         double v;
 
-        for (size_t i = 0; i < m->n_gpus; i++) {
-            if ((any && !gpu_list_holds (gpus, &m->list[i])) ||
-                !gpu_value (&m->list[i], (enum gpu_value)what, &v))
+        for (size_t i = 0; i < n; i++) {
+            if (!gpu_value (&list[i], (enum gpu_value)what, &v))
                 continue;
             if (!begun) {
                 json_put_key (json, keys[what]);

@@ -28,9 +28,13 @@ struct gpus {
     int (*uuid) (nvml_device, char *, unsigned);
     int (*name) (nvml_device, char *, unsigned);
     int (*cuda) (int *);
-    int (*mig_count) (nvml_device, unsigned *); /* NULL in drivers that know no MIG */
+    /* NULL in drivers that have no such thing: */
+    int (*shutdown) (void);
+    int (*power) (nvml_device, unsigned *); /* mW */
+    int (*mig_count) (nvml_device, unsigned *);
     int (*mig_handle) (nvml_device, unsigned, nvml_device *);
     int failures;
+    bool begun;
 };
 
 static const struct {
@@ -47,6 +51,8 @@ static const struct {
     { "nvmlDeviceGetUUID", offsetof (struct gpus, uuid) },
     { "nvmlDeviceGetName", offsetof (struct gpus, name) },
     { "nvmlSystemGetCudaDriverVersion", offsetof (struct gpus, cuda) },
+    { "nvmlShutdown", offsetof (struct gpus, shutdown), true },
+    { "nvmlDeviceGetPowerUsage", offsetof (struct gpus, power), true },
     { "nvmlDeviceGetMaxMigDeviceCount", offsetof (struct gpus, mig_count), true },
     { "nvmlDeviceGetMigDeviceHandleByIndex", offsetof (struct gpus, mig_handle), true },
 };
@@ -69,7 +75,7 @@ struct gpus *gpus_open (void)
         }
         memcpy ((unsigned char *)g + symbols[i].offset, &p, sizeof (p));
     }
-    if (!g->init ())
+    if ((g->begun = !g->init ()))
         return g;
     gpus_close (g);
     return NULL;
@@ -79,6 +85,8 @@ void gpus_close (struct gpus *g)
 {
     if (!g)
         return;
+    if (g->begun && g->shutdown)
+        g->shutdown ();
     dlclose (g->library);
     free (g);
 }
@@ -101,7 +109,7 @@ static bool read_one (struct gpus *g, unsigned index, struct gpu *ret)
 {
     struct nvml_utilization u;
     struct nvml_memory m;
-    unsigned t;
+    unsigned t, mw;
     nvml_device d;
 
     memset (ret, 0, sizeof (*ret));
@@ -120,6 +128,8 @@ static bool read_one (struct gpus *g, unsigned index, struct gpu *ret)
     }
     if ((ret->has_temperature = !g->temperature (d, NVML_TEMPERATURE_GPU, &t)))
         ret->temperature = t;
+    if ((ret->has_power = g->power && !g->power (d, &mw)))
+        ret->power = (double)mw / 1000;
     return true;
 }
 

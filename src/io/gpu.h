@@ -8,10 +8,11 @@
 struct gpu {
     char uuid[96], name[96];
     int index;
-    bool has_usage, has_memory, has_temperature; /* the driver could tell */
-    double usage;                                /* percent */
-    int64_t memory_used, memory_total;           /* bytes */
-    double temperature;                          /* degrees Celsius */
+    bool has_usage, has_memory, has_temperature, has_power; /* the driver could tell */
+    double usage;                                           /* percent */
+    int64_t memory_used, memory_total;                      /* bytes */
+    double temperature;                                     /* degrees Celsius */
+    double power;                                           /* W */
 };
 
 struct gpus;

@@ -96,17 +96,30 @@ int gpu_list_read (struct arena *a, const char *who, const char *words, const ch
     return 0;
 }
 
-bool gpu_list_holds (const char *list, const struct gpu *g)
+static bool holds (const char *list, const struct gpu *g)
 {
     struct device d;
 
-    if (!names_devices (list))
-        return !list || strcasecmp (list, "none");
     for (const char *p = list; *p;)
         if (take_device (&p, &d) &&
             (d.from < 0 ? !strncmp (d.p, g->uuid, d.n) : d.from <= g->index && g->index <= d.to))
             return true;
     return false;
+}
+
+size_t gpu_list_select (const char *list, struct gpu *v, size_t n)
+{
+    size_t got = 0;
+
+    if (list && (!strcasecmp (list, "none") || !strcmp (list, "-1"))) /* -1: CUDA's own word */
+        return 0;
+    for (size_t i = 0; names_devices (list) && i < n; i++)
+        if (holds (list, &v[i])) {
+            struct gpu chosen = v[i];
+
+            v[got++] = chosen;
+        }
+    return got ? got : n;
 }
 
 /* -- what is here ----------------------------------------------------------------------------------------------- */

@@ -17,5 +17,6 @@ int gpu_list_check (struct gpus *g, const char *who, const char *list, struct er
 int gpu_list_check_here (const char *who, const char *list, struct error *err) warn_unused;
 #define GPU_LIST_UNKNOWN "%s: there is no NVIDIA driver here to ask whether %s exists; taken as it stands"
 
-/* Is the device on the list? On "all", "" and NULL each is. */
-bool gpu_list_holds (const char *list, const struct gpu *g);
+/* Keep of these n devices the ones that are on the list, in their order; how many those are. With "all", "" and NULL, and
+ * when not a single one is on it (a container's runtime may have other names), all of them are; with "none" none. */
+size_t gpu_list_select (const char *list, struct gpu *v, size_t n);

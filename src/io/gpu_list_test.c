@@ -52,20 +52,39 @@ static void test_read (void **state)
     }
 }
 
-static void test_holds (void **state)
+static void test_select (void **state)
 {
-    static const struct gpu one = { .index = 1, .uuid = "GPU-aaaa0001-x" };
+    static const struct {
+        const char *list, *chosen; /* their indices */
+    } rows[] = {
+        { NULL, "012" },
+        { "", "012" },
+        { "all", "012" },
+        { "none", "" },
+        { "-1", "" },
+        { "0,1", "01" },
+        { "2,0", "02" },
+        { "1:0", "1" },
+        { "1-2", "12" },
+        { "10,11", "012" },
+        { "void", "012" },
+        { "GPU-aaaa0001", "1" },
+        { "GPU-aaaa0009", "012" },
+    };
 
     (void)state;
-    assert_true (gpu_list_holds (NULL, &one));
-    assert_true (gpu_list_holds ("", &one));
-    assert_true (gpu_list_holds ("all", &one));
-    assert_true (gpu_list_holds ("0,1", &one));
-    assert_true (gpu_list_holds ("1:0", &one));
-    assert_true (gpu_list_holds ("GPU-aaaa0001", &one));
-    assert_false (gpu_list_holds ("none", &one));
-    assert_false (gpu_list_holds ("10,11", &one));
-    assert_false (gpu_list_holds ("GPU-aaaa0002", &one));
+    for (size_t i = 0; i < sizeof (rows) / sizeof (*rows); i++) {
+        struct gpu v[3] = { { .index = 0, .uuid = "GPU-aaaa0000-x" },
+                            { .index = 1, .uuid = "GPU-aaaa0001-x" },
+                            { .index = 2, .uuid = "GPU-aaaa0002-x" } };
+        size_t n = gpu_list_select (rows[i].list, v, 3);
+        char chosen[4] = "";
+
+        for (size_t k = 0; k < n; k++)
+            chosen[k] = (char)('0' + v[k].index);
+        if (strcmp (chosen, rows[i].chosen))
+            fail_msg ("%s: %s", rows[i].list ? rows[i].list : "(null)", chosen);
+    }
 }
 
 static void test_check (void **state)
@@ -111,7 +130,7 @@ static void test_check (void **state)
 
 int main (void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test (test_read), cmocka_unit_test (test_holds),
+    const struct CMUnitTest tests[] = { cmocka_unit_test (test_read), cmocka_unit_test (test_select),
                                         cmocka_unit_test (test_check) };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

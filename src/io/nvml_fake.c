@@ -20,6 +20,7 @@ int nvmlDeviceGetTemperature (void *d, int sensor, unsigned *ret);
 int nvmlDeviceGetUUID (void *d, char *to, unsigned room);
 int nvmlDeviceGetName (void *d, char *to, unsigned room);
 int nvmlSystemGetCudaDriverVersion (int *ret);
+int nvmlDeviceGetPowerUsage (void *d, unsigned *ret);
 int nvmlDeviceGetMaxMigDeviceCount (void *d, unsigned *ret);
 int nvmlDeviceGetMigDeviceHandleByIndex (void *d, unsigned i, void **ret);
 
@@ -52,8 +53,8 @@ int nvmlDeviceGetUtilizationRates (void *d, struct usage *ret)
 
 int nvmlDeviceGetMemoryInfo (void *d, struct memory *ret)
 {
-    ret->total = 100ull << 20;
-    ret->used = (unsigned long long)(uintptr_t)d << 20;
+    ret->total = 100ull << 30;
+    ret->used = (unsigned long long)(uintptr_t)d << 30;
     return 0;
 }
 
@@ -61,6 +62,12 @@ int nvmlDeviceGetTemperature (void *d, int sensor, unsigned *ret)
 {
     *ret = 39 + (unsigned)(uintptr_t)d;
     return sensor;
+}
+
+int nvmlDeviceGetPowerUsage (void *d, unsigned *ret)
+{
+    *ret = (unsigned)(uintptr_t)d * 100000 + 500; /* mW */
+    return 0;
 }
 
 int nvmlDeviceGetUUID (void *d, char *to, unsigned room)

@@ -251,7 +251,7 @@ static bool task_reports_itself (struct guard *g, struct arena *a)
     while (json_next (&tasks)) {
         struct json_iter names = json_iter (json_get (tasks.value, "metrics"));
         while (json_next (&names))
-            if (json_string_is (names.value, ":monitor:machine"))
+            if (text_starts (names.value, "\":monitor:")) /* on many nodes: ":monitor:machine:<node>" */
                 return true;
     }
     return false;
@@ -268,7 +268,12 @@ static void report_load (struct guard *g, int64_t now)
     g->reported = now;
     if (first && (g->silent = task_reports_itself (g, a)))
         return;
-    load_report (&g->load, g->o.task, g->o.worker, g->o.disk, (now - since) / 1000, &lines);
+    struct load_report r = { .task = g->o.task,
+                             .worker = g->o.worker,
+                             .disk = g->o.disk,
+                             .gpus = load_gpus (),
+                             .iteration = (now - since) / 1000 };
+    load_write (&g->load, &r, &lines);
     struct client_request q = { .call = "events.add_batch", .body = str_text (&lines), .batch = true };
     if (lines.n && client_send (g->client, a, &q, &ignored, &err) < 0 && err.code != ECANCELED)
         log_debug ("guard", "load: %s", err.text);
@@ -353,6 +358,7 @@ void guard_stop (struct guard *g)
     ssize_t ignored = write (g->stop_fd, &one, sizeof one);
     (void)ignored;
     pthread_join (g->thread, NULL);
+    load_end (&g->load);
     client_destroy (g->client);
     close (g->stop_fd);
     free (g->status), free (g->message);
