@@ -28,7 +28,7 @@ import { packagesTitle } from '../src/pages/task/execution';
 import { loadsOf } from '../src/api/workerload';
 import { nextPath } from '../src/pages/login/next';
 import { groupCurves, matches } from '../src/pages/task/tree';
-import { findColumns, firstChoice, nextOrder } from '../src/pages/tasks/columns';
+import { findColumns, firstChoice, fitColumns, nextOrder } from '../src/pages/tasks/columns';
 import { whyWaits } from '../src/pages/queues/workerstate';
 import { ApiError } from '../src/api/call';
 import { isGone } from '../src/components/states';
@@ -578,4 +578,24 @@ it('tells gone from not reachable', () => {
 it('an abort without words has no reason to show', () => {
   expect(whyWords('stopped')).toBe('');
   expect(reasonOf({ status: 'stopped', status_message: 'stopped', status_reason: '' } as Task)).toBe('');
+});
+
+describe('columns that fit', () => {
+  const cols = { metrics: ['a', 'b', 'c'], params: ['p', 'q', 'r'] };
+  const need = { metrics: [124, 124, 96], params: [132, 132, 80] };
+  const names = (f: { metrics: string[]; params: string[] }): string => [...f.metrics, ...f.params].join('');
+  it('are as wide as they need where there is room', () =>
+    expect(fitColumns(cols, need, 2000, 600, true)).toMatchObject({ metricWidths: need.metrics, paramWidths: need.params }));
+  it('give way from the widest parameter, to the last pixel', () =>
+    expect(fitColumns(cols, need, 600 + 344 + 280, 600, true).paramWidths).toEqual([100, 100, 80]));
+  it('are left out from the last parameter on when nobody asked for them', () => {
+    expect(names(fitColumns(cols, need, 600 + 344 + 140, 600, true))).toBe('abcpq');
+    expect(names(fitColumns(cols, need, 600 + 248 + 70, 600, true))).toBe('abp');
+    expect(names(fitColumns(cols, need, 0, 600, true))).toBe('a');
+  });
+  it('all stay when the user chose them', () => {
+    const f = fitColumns(cols, need, 0, 600, false);
+    expect([names(f), f.paramWidths]).toEqual(['abcpqr', [68, 68, 68]]);
+  });
+  it('may be none', () => expect(names(fitColumns({ metrics: [], params: [] }, { metrics: [], params: [] }, 0, 600, true))).toBe(''));
 });

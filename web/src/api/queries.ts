@@ -4,6 +4,7 @@ import type { LogLine } from '../lib/logfold';
 import { literal } from '../lib/query';
 import { tellFilesUrl } from '../lib/url';
 import { ApiError, call } from './call';
+import type { Json } from './generated';
 import type { ImageEvent, PlotEvent, Project, Queue, Task, Timeline, Worker } from './types';
 
 export const client = new QueryClient({
@@ -123,10 +124,15 @@ export function useProject(id: string) {
   });
 }
 
-export function useTasks(project: string, filter: Record<string, unknown>, order: string, live: boolean) {
+type Filter = Record<string, unknown>;
+const within = (project: string, filter: Filter): Filter => ({
+  ...filter,
+  ...(project === '*' ? {} : { project: [project], include_subprojects: true }),
+});
+
+export function useTasks(project: string, filter: Filter, order: string, live: boolean) {
   const body = {
-    ...filter,
-    ...(project === '*' ? {} : { project: [project], include_subprojects: true }),
+    ...within(project, filter),
     order_by: [order],
     only_fields: LIST_FIELDS,
     page_size: PAGE,
@@ -139,6 +145,46 @@ export function useTasks(project: string, filter: Record<string, unknown>, order
     refetchInterval: (q) => (live && (q.state.data?.pages.length ?? 0) <= 5 ? 5_000 : false),
     placeholderData: keepPreviousData,
   });
+}
+
+/** How many tasks match; null while unknown, or for ever with a server that does not count. */
+export function useTaskCount(project: string, filter: Filter, on: boolean): number | null {
+  const body = within(project, filter);
+  const q = useQuery<number | null>({
+    queryKey: ['tasks.count', body],
+    queryFn: ({ signal }) =>
+      call('organization.get_entities_count', { tasks: body as Json }, { signal }).then(
+        (d) => d.tasks ?? null,
+        (e: unknown) => {
+          if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return null;
+          throw e;
+        },
+      ),
+    enabled: on,
+    staleTime: 30_000,
+  });
+  return on ? (q.data ?? null) : null;
+}
+
+/** So many tasks can be chosen at once. */
+export const MOST_CHOSEN = 10_000;
+/** The tasks that match, in their order, with what actions need to know; `progress` hears how many there are so far. */
+export async function readTasks(project: string, filter: Filter, order: string, progress: (n: number) => void): Promise<Task[]> {
+  const size = 500;
+  const body = {
+    ...within(project, filter),
+    order_by: [order],
+    only_fields: ['name', 'status', 'status_reason', 'status_message', 'system_tags', 'tags', 'project.name'],
+    page_size: size,
+  };
+  const out = new Map<string, Task>();
+  for (let page = 0; out.size < MOST_CHOSEN; page++) {
+    const { tasks } = await call('tasks.get_all_ex', { ...body, page });
+    tasks.forEach((t) => out.set(t.id, t));
+    progress(out.size);
+    if (tasks.length < size) break;
+  }
+  return [...out.values()].slice(0, MOST_CHOSEN);
 }
 
 export const activeStatus = (s: string | undefined): boolean => s === 'in_progress' || s === 'queued' || s === 'publishing';

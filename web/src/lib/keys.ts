@@ -8,6 +8,8 @@ const typing = (t: EventTarget | null): boolean =>
   t instanceof HTMLElement &&
   (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName)) &&
   !(t instanceof HTMLInputElement && /^(checkbox|radio|button|range)$/.test(t.type));
+/** Every map that is bound now: the second key of a path belongs to whoever has the path. */
+const bound = new Set<Keymap>();
 let pending = '';
 let pendingAt = 0;
 
@@ -22,6 +24,7 @@ export function useKeys(map: Keymap, on = true): void {
       const name = mod ? `mod+${e.key.toLowerCase()}` : e.altKey ? `alt+${e.key}` : e.key;
       if (!mod && (typing(e.target) || document.querySelector('[role="dialog"][aria-modal="true"], dialog[open]'))) return;
       const two = pending && Date.now() - pendingAt < 1200 ? `${pending} ${name}` : '';
+      if (two && !map[two] && [...bound].some((m) => m[two])) return;
       const f = (two && map[two]) || map[name];
       if (f && f(e) !== false) {
         e.preventDefault();
@@ -33,7 +36,11 @@ export function useKeys(map: Keymap, on = true): void {
         pendingAt = Date.now();
       }
     };
+    bound.add(map);
     window.addEventListener('keydown', press);
-    return () => window.removeEventListener('keydown', press);
+    return () => {
+      bound.delete(map);
+      window.removeEventListener('keydown', press);
+    };
   }, [map, on]);
 }

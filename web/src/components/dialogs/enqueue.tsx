@@ -1,12 +1,13 @@
 // Pick a queue; says whether anybody listens to it before and after.
 import { Button, Modal } from '@mantine/core';
 import { useId, useState } from 'react';
-import { enqueue, refusal } from '../../api/actions';
+import { enqueueMany, refusal } from '../../api/actions';
 import { useQueues } from '../../api/queries';
 import type { Queue, Task } from '../../api/types';
 import { plural } from '../../lib/format';
 import { Failed } from '../states';
-import { toast, toastError } from '../toast';
+import { toast } from '../toast';
+import { Progress, tellRefused } from './many';
 
 export function QueueSelect({ value, onChange, queues }: { value: string; onChange: (id: string) => void; queues: Queue[] }) {
   const q = queues.find((x) => x.id === value);
@@ -44,22 +45,20 @@ export function useQueuePick() {
 
 export function EnqueueDialog({ tasks, close }: { tasks: Task[]; close: () => void }) {
   const { queues, list, value, setPick } = useQueuePick();
-  const [busy, setBusy] = useState(false);
+  const [busy, setBusy] = useState<number | null>(null);
   const fit = tasks.filter((t) => refusal('enqueue', t) === null);
   const go = async (): Promise<void> => {
     if (!value) return;
-    setBusy(true);
+    setBusy(0);
     const name = list.find((q) => q.id === value)?.name ?? 'the queue';
-    let done = 0;
-    for (const t of fit) {
-      try {
-        await enqueue(t, value);
-        done++;
-      } catch (e) {
-        toastError(`${t.name ?? t.id} was not enqueued`, e);
-      }
-    }
-    if (done) toast(done === 1 ? `${fit[0]?.name ?? 'Task'} waits in ${name}` : `${done} tasks wait in ${name}`);
+    const refused = await enqueueMany(
+      fit.map((t) => t.id),
+      value,
+      setBusy,
+    );
+    tellRefused(refused, fit, 'not enqueued');
+    const done = fit.length - refused.length;
+    if (done) toast(fit.length === 1 ? `${fit[0]?.name ?? 'Task'} waits in ${name}` : `${plural(done, 'task')} in ${name} now`);
     close();
   };
   return (
@@ -79,12 +78,13 @@ export function EnqueueDialog({ tasks, close }: { tasks: Task[]; close: () => vo
         <QueueSelect value={value} onChange={setPick} queues={list} />
       )}
       <div className="dfoot">
+        <Progress done={busy} of={fit.length} />
         <Button onClick={close}>Cancel</Button>
         <Button
           variant="filled"
           data-autofocus
           // Not while the queues are on their way: a disabled button could not take the focus.
-          disabled={(!value && !queues.isPending) || busy || fit.length === 0}
+          disabled={(!value && !queues.isPending) || busy !== null || fit.length === 0}
           onClick={() => {
             void go();
           }}

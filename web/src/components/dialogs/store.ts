@@ -5,6 +5,7 @@ import type { Task } from '../../api/types';
 export type Dialog =
   | { kind: 'clone'; task: Task }
   | { kind: 'enqueue'; tasks: Task[] }
+  | { kind: 'tags'; tasks: Task[] }
   | { kind: 'confirm'; action: Exclude<ActionName, 'clone' | 'enqueue'>; tasks: Task[]; after?: () => void };
 
 let open: Dialog | null = null;

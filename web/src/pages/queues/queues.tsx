@@ -138,7 +138,7 @@ function Waiting({ q, workers }: { q: Queue; workers: Worker[] }) {
                       <Button
                         size="compact-xs"
                         onClick={() => {
-                          act('dequeue', t).then(
+                          act('dequeue', t.id).then(
                             () => toast(`${name} taken out`),
                             (err: unknown) => toastError(`${name} was not taken out`, err),
                           );

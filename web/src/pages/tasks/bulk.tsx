@@ -7,29 +7,58 @@ import {
   IconPlayerPlay,
   IconPlayerStop,
   IconRestore,
+  IconTag,
   IconTrash,
   IconWorldUpload,
   IconX,
 } from '@tabler/icons-react';
 import { useMemo, type ReactNode } from 'react';
 import { refusal, RULES, type ActionName } from '../../api/actions';
+import { MOST_CHOSEN } from '../../api/queries';
 import type { Task } from '../../api/types';
 import { IconBtn, I } from '../../components/bits';
 import { showDialog } from '../../components/dialogs/store';
 import { colorSlot, runColor } from '../../lib/color';
+import { formatCount, plural } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
 import { isArchived } from '../../lib/task';
 
-export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) {
+/** Opens the dialog that asks for this action. */
+export function startAction(a: ActionName, tasks: Task[], after: () => void): void {
+  const first = tasks[0];
+  if (a === 'clone') {
+    if (first) showDialog({ kind: 'clone', task: first });
+  } else if (a === 'enqueue') showDialog({ kind: 'enqueue', tasks });
+  else showDialog({ kind: 'confirm', action: a, tasks, after });
+}
+
+interface BulkProps {
+  tasks: Task[];
+  clear: () => void;
+  menu: boolean;
+  setMenu: (open: boolean) => void;
+  /** More tasks match than are chosen: how many (null: not known), and how many of them were read. */
+  all: { matching: number | null; reading: number | null; selectAll: () => void } | null;
+}
+
+function SelectAll({ matching, reading, selectAll }: NonNullable<BulkProps['all']>) {
+  const words =
+    matching === null
+      ? 'Select all that match'
+      : matching > MOST_CHOSEN
+        ? `Select the first ${formatCount(MOST_CHOSEN)} of ${formatCount(matching)}`
+        : `Select all ${formatCount(matching)}`;
+  return (
+    <button type="button" className="alln num-s" disabled={reading !== null} onClick={selectAll}>
+      {reading === null ? words : `Selecting, ${formatCount(reading)} so far`}
+    </button>
+  );
+}
+
+export function BulkBar({ tasks, clear, menu, setMenu, all }: BulkProps) {
   useKeys(useMemo(() => ({ Escape: clear }), [clear]));
   const fits = (a: ActionName): number => tasks.filter((t) => refusal(a, t) === null).length;
-  const start = (a: ActionName): void => {
-    const first = tasks[0];
-    if (a === 'clone') {
-      if (first) showDialog({ kind: 'clone', task: first });
-    } else if (a === 'enqueue') showDialog({ kind: 'enqueue', tasks });
-    else showDialog({ kind: 'confirm', action: a, tasks, after: clear });
-  };
+  const start = (a: ActionName): void => startAction(a, tasks, clear);
   const btn = (a: ActionName, icon: ReactNode, cls = ''): ReactNode => {
     const n = fits(a);
     return (
@@ -44,7 +73,7 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
         {RULES[a].label}
         {n < tasks.length && (
           <span className="of">
-            {n} of {tasks.length}
+            {formatCount(n)} of {formatCount(tasks.length)}
           </span>
         )}
       </Button>
@@ -54,10 +83,11 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
   const allArchived = tasks.every(isArchived),
     some = !allArchived && tasks.some(isArchived);
   return (
-    <div className="bulk" role="toolbar" aria-label={`Actions for ${tasks.length} selected tasks`}>
+    <div className="bulk" role="toolbar" aria-label={`Actions for ${plural(tasks.length, 'selected task')}`}>
       <span className="cnt">
-        <b>{tasks.length}</b> selected
+        <b>{formatCount(tasks.length)}</b> selected
       </span>
+      {all && <SelectAll {...all} />}
       <span className="dots" aria-hidden>
         {tasks.slice(0, 8).map((t) => (
           <i key={t.id} style={{ background: runColor(colorSlot(t.id)) }} />
@@ -74,7 +104,10 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
       {btn('enqueue', <IconPlayerPlay {...s} />)}
       {btn('abort', <IconPlayerStop {...s} />)}
       {btn(allArchived ? 'unarchive' : 'archive', <IconArchive {...s} />)}
-      <Menu position="top-start" width={220}>
+      <Button leftSection={<IconTag {...s} />} onClick={() => showDialog({ kind: 'tags', tasks })}>
+        Tag
+      </Button>
+      <Menu position="top-start" width={220} opened={menu} onChange={setMenu}>
         <Menu.Target>
           <IconBtn label="More actions">
             <IconDots {...I} />
@@ -101,7 +134,7 @@ export function BulkBar({ tasks, clear }: { tasks: Task[]; clear: () => void }) 
               >
                 {RULES[a].label}{' '}
                 <span className="of">
-                  {n} of {tasks.length}
+                  {formatCount(n)} of {formatCount(tasks.length)}
                 </span>
               </Menu.Item>
             );

@@ -62,8 +62,8 @@ export const firstChoice = (f: Found): Columns => ({
   params: (f.params.some((p) => p.differs) ? f.params.filter((p) => p.differs) : f.params).slice(0, 3).map((p) => p.key),
 });
 
-/** The columns of a project's table, kept in this browser once the user has changed them. */
-export function useColumns(project: string, found: Found): [Columns, (c: Columns | null) => void] {
+/** The columns of a project's table, kept in this browser once the user has changed them; whether he has. */
+export function useColumns(project: string, found: Found): [Columns, (c: Columns | null) => void, boolean] {
   const key = `stoker-columns-${project}`;
   const [own, setOwn] = useState<Columns | null>(() => {
     try {
@@ -83,5 +83,52 @@ export function useColumns(project: string, found: Found): [Columns, (c: Columns
     }
   };
   const auto = useMemo(() => firstChoice(found), [found]);
-  return [own ?? auto, set];
+  return [own ?? auto, set, own !== null];
+}
+
+/** Widths in px of what a table shows beside its name and status: one for each metric and parameter. */
+export interface Fitted extends Columns {
+  metricWidths: number[];
+  paramWidths: number[];
+}
+const NARROW = 68;
+const sum = (a: number[]): number => a.reduce((x, y) => x + y, 0);
+
+/** Takes `over` px from the widest, level by level, none below `floor`; what is left to take. */
+function level(widths: number[], over: number, floor: number): number {
+  while (over > 0) {
+    const top = Math.max(...widths);
+    if (top <= floor) return over;
+    const next = Math.max(floor, ...widths.filter((w) => w < top));
+    const wide = widths.flatMap((w, i) => (w === top ? [i] : []));
+    const by = Math.min(top - next, Math.ceil(over / wide.length));
+    for (const i of wide) widths[i] = top - by;
+    over -= by * wide.length;
+  }
+  return 0;
+}
+
+/**
+ * Columns that fit into `room` px beside `rest` px of others. Wide parameters give way first. Of columns that nobody asked
+ * for (`auto`) those that still do not fit are left out, parameters before metrics; those of the user's choice stay, and
+ * the table scrolls.
+ */
+export function fitColumns(
+  cols: Columns,
+  need: { metrics: number[]; params: number[] },
+  room: number,
+  rest: number,
+  auto: boolean,
+): Fitted {
+  let m = cols.metrics.length,
+    p = cols.params.length;
+  for (;;) {
+    const paramWidths = need.params.slice(0, p),
+      metricWidths = need.metrics.slice(0, m);
+    const left = level(paramWidths, rest + sum(metricWidths) + sum(paramWidths) - room, NARROW);
+    if (left <= 0 || !auto || m + p <= 1)
+      return { metrics: cols.metrics.slice(0, m), params: cols.params.slice(0, p), metricWidths, paramWidths };
+    if (p > 1 || m <= 1) p--;
+    else m--;
+  }
 }

@@ -7,9 +7,10 @@ import { useKeys } from '../../lib/keys';
 import { useNarrow } from '../../lib/media';
 import { keepSpot, spotOf } from '../../lib/scroll';
 import { betterIs } from '../../lib/task';
+import { useWidth } from '../../lib/width';
 import { cameBack, navigate, taskPath } from '../../router';
 import { useSparks } from '../../api/sparks';
-import { nextOrder, SPARKED, type Columns, type Found } from './columns';
+import { fitColumns, nextOrder, SPARKED, type Columns, type Found } from './columns';
 import { TaskCard, TaskRow, type RowView } from './row';
 
 export interface GridProps {
@@ -18,13 +19,18 @@ export interface GridProps {
   found: Found;
   order: string;
   setOrder: (o: string) => void;
+  /** The columns were chosen for the user: what does not fit may be left out. */
+  auto: boolean;
   wide: boolean;
   total: number | null;
   selected: Set<string>;
   setSelected: (s: Set<string>) => void;
+  /** Keys of the row: an action for the chosen tasks, or for the one under the cursor when none is. */
+  act: (what: RowAction, under: RowView) => void;
   more: boolean;
   loadMore: () => void;
 }
+export type RowAction = 'archive' | 'clone' | 'tags' | 'menu';
 const ROW = 32,
   CARD = 85;
 
@@ -49,6 +55,14 @@ export function bestOf(rows: RowView[], metrics: string[]): Map<string, string> 
   }
   return out;
 }
+
+/** Least widths of the columns that every table has. */
+const CHECK = 36,
+  NAME = 220,
+  STATUS = 168,
+  PROJECT = 104,
+  STARTED = 82,
+  DURATION = 84;
 
 const clamp = (lo: number, hi: number, v: number): number => Math.round(Math.min(hi, Math.max(lo, v)));
 /** A parameter column is as wide as its head and first values need, within limits. */
@@ -107,13 +121,31 @@ function Head({
 }
 
 export function TaskGrid(p: GridProps) {
-  const { rows, cols, selected, setSelected } = p;
+  const { rows, selected, setSelected } = p;
   const narrow = useNarrow();
   const box = useRef<HTMLDivElement>(null);
+  const room = useWidth(box);
   const [spot] = useState(() => (cameBack() ? spotOf(location.pathname + location.search) : null));
   const [cur, setCur] = useState(spot?.row ?? 0);
+  // A range goes from the row touched last; keys that stretch it leave alone what was chosen before.
   const anchor = useRef<number>(0);
-  const best = useMemo(() => bestOf(rows, cols.metrics), [rows, cols.metrics]);
+  const range = useRef<{ from: number; before: Set<string> } | null>(null);
+  const rest = CHECK + NAME + STATUS + (p.wide ? PROJECT : 0) + STARTED + DURATION + userWidth(rows) + 8;
+  const cols = useMemo(
+    () =>
+      fitColumns(
+        p.cols,
+        {
+          metrics: p.cols.metrics.map((k, i) => (i < SPARKED ? 124 : clamp(96, 124, 44 + k.length * 6.6))),
+          params: p.cols.params.map((k) => paramWidth(rows, k)),
+        },
+        room || Infinity,
+        rest,
+        p.auto,
+      ),
+    [p.cols, p.auto, rows, room, rest],
+  );
+  const best = useMemo(() => bestOf(rows, p.cols.metrics), [rows, p.cols.metrics]);
   const size = narrow ? CARD : ROW;
   const virt = useVirtualizer({
     count: rows.length,
@@ -157,21 +189,22 @@ export function TaskGrid(p: GridProps) {
     if (p.more && lastShown >= rows.length - 20) p.loadMore();
   }, [lastShown, rows.length, p.more]); // eslint-disable-line
 
+  const idsBetween = useCallback(
+    (a: number, b: number): string[] => rows.slice(Math.min(a, b), Math.max(a, b) + 1).map((r) => r.task.id),
+    [rows],
+  );
   const pick = useCallback(
-    (id: string, range: boolean): void => {
+    (id: string, toHere: boolean): void => {
       const i = rows.findIndex((r) => r.task.id === id);
       const next = new Set(selected);
-      if (range)
-        for (let k = Math.min(anchor.current, i); k <= Math.max(anchor.current, i); k++) {
-          const t = rows[k];
-          if (t) next.add(t.task.id);
-        }
+      if (toHere) idsBetween(anchor.current, i).forEach((x) => next.add(x));
       else if (next.has(id)) next.delete(id);
       else next.add(id);
       anchor.current = i;
+      range.current = null;
       setSelected(next);
     },
-    [rows, selected, setSelected],
+    [rows, selected, setSelected, idsBetween],
   );
 
   const focusRow = useCallback(
@@ -194,26 +227,51 @@ export function TaskGrid(p: GridProps) {
     // Enter belongs to whatever has the focus; with none it opens the current row, also while the focus is on its way there.
     const enter = (): void | false => (document.activeElement === document.body ? open() : false);
     const inGrid = (): boolean => !!box.current?.contains(document.activeElement);
-    const step = (d: number) => (): void => focusRow(inGrid() ? cur + d : cur);
-    const toggle = (): void => {
+    const to =
+      (place: (now: number) => number) =>
+      (e: KeyboardEvent): void => {
+        const next = Math.max(0, Math.min(rows.length - 1, place(cur)));
+        if (e.shiftKey) {
+          range.current ??= { from: cur, before: selected };
+          setSelected(new Set([...range.current.before, ...idsBetween(range.current.from, next)]));
+          anchor.current = next;
+        } else range.current = null;
+        focusRow(next);
+      };
+    const step =
+      (d: number) =>
+      (e: KeyboardEvent): void =>
+        inGrid() ? to((now) => now + d)(e) : focusRow(cur);
+    const toggle = (e: KeyboardEvent): void => {
       const r = at();
-      if (r) pick(r.task.id, false);
+      if (r) pick(r.task.id, e.shiftKey);
+    };
+    const act = (what: RowAction) => (): void => {
+      const r = at();
+      if (r) p.act(what, r);
     };
     return {
       j: step(1),
+      J: step(1),
       k: step(-1),
+      K: step(-1),
       ArrowDown: step(1),
       ArrowUp: step(-1),
       PageDown: step(15),
       PageUp: step(-15),
-      Home: () => focusRow(0),
-      End: () => focusRow(rows.length - 1),
+      Home: to(() => 0),
+      End: to(() => rows.length - 1),
       o: open,
       Enter: enter,
       x: toggle,
+      X: toggle,
       ' ': toggle,
+      a: act('archive'),
+      n: act('clone'),
+      t: act('tags'),
+      '.': act('menu'),
     };
-  }, [rows, cur, focusRow, pick]);
+  }, [rows, cur, focusRow, pick, selected, setSelected, idsBetween, p.act]);
   useKeys(keys, rows.length > 0);
 
   if (narrow) {
@@ -222,27 +280,21 @@ export function TaskGrid(p: GridProps) {
         <div className="cards" role="list" aria-label="Tasks" style={{ height: virt.getTotalSize() }}>
           {items.map((v) => {
             const r = rows[v.index];
-            return r && <TaskCard key={r.task.id} view={r} cols={cols} best={best} top={v.start} showProject={p.wide} />;
+            return r && <TaskCard key={r.task.id} view={r} cols={p.cols} best={best} top={v.start} showProject={p.wide} />;
           })}
         </div>
       </div>
     );
   }
-  const fixed = [
-    ...cols.metrics.map((k, i) => (i < SPARKED ? 124 : clamp(96, 124, 44 + k.length * 6.6))),
-    ...cols.params.map((k) => paramWidth(rows, k)),
-    82,
-    84,
-    userWidth(rows),
-  ];
+  const fixed = [...cols.metricWidths, ...cols.paramWidths, STARTED, DURATION, userWidth(rows)];
   const template = [
-    '36px',
-    'minmax(240px, 1.2fr)',
-    'minmax(184px, .8fr)',
-    ...(p.wide ? ['minmax(104px, .5fr)'] : []),
+    `${CHECK}px`,
+    `minmax(${NAME}px, 1.2fr)`,
+    `minmax(${STATUS}px, .8fr)`,
+    ...(p.wide ? [`minmax(${PROJECT}px, .5fr)`] : []),
     ...fixed.map((w) => `${w}px`),
   ].join(' ');
-  const min = 36 + 240 + 184 + (p.wide ? 104 : 0) + fixed.reduce((a, w) => a + w, 0) + 8;
+  const min = rest + cols.metricWidths.concat(cols.paramWidths).reduce((a, w) => a + w, 0);
   const hash = new Map(p.found.metrics.map((m) => [m.key, m.hash]));
   const all = rows.length > 0 && rows.every((r) => selected.has(r.task.id));
   return (

@@ -1,27 +1,31 @@
 // The task table of a project, of its sub-projects with it, or of everything ("*").
 import { Button } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { useProject, useProjects, useTasks, useUser } from '../../api/queries';
+import { MOST_CHOSEN, readTasks, useProject, useProjects, useTaskCount, useTasks, useUser } from '../../api/queries';
+import type { Task } from '../../api/types';
+import { showDialog } from '../../components/dialogs/store';
 import { Shell } from '../../components/shell';
+import { toastError } from '../../components/toast';
 import { Empty, Failed, Gone, isGone, LoadingRows } from '../../components/states';
 import { csv } from '../../lib/csv';
 import { saveText } from '../../lib/clipboard';
 import { formatCount } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
 import { parseQuery, queryFilter } from '../../lib/query';
-import { statusOf } from '../../lib/task';
+import { isArchived, statusOf } from '../../lib/task';
 import { setWalk } from '../../lib/walk';
 import { useParam } from '../../router';
 import { childrenOf, projectCrumbs } from '../projects/projects';
 import { ProjectTabs } from '../projects/tabs';
-import { BulkBar } from './bulk';
+import { BulkBar, startAction } from './bulk';
 import { findColumns, useColumns } from './columns';
-import { TaskGrid } from './grid';
-import { viewOf } from './row';
+import { TaskGrid, type RowAction } from './grid';
+import { viewOf, type RowView } from './row';
 import { Chips, FilterMenu, LiveSwitch, TableTools } from './tools';
 import './tasks.css';
 
 const NONE = new Set<string>();
+const NOTHING: ReadonlyMap<string, Task> = new Map();
 
 export function Tasks({ project }: { project: string }) {
   const [text, setText] = useParam('q', '');
@@ -51,10 +55,35 @@ export function Tasks({ project }: { project: string }) {
   }, [q.data]);
   const rows = useMemo(() => tasks.map(viewOf), [tasks]);
   const found = useMemo(() => findColumns(tasks), [tasks]);
-  const [cols, setCols] = useColumns(project, found);
-  const chosen = useMemo(() => tasks.filter((t) => selected.has(t.id)), [tasks, selected]);
+  const [cols, setCols, ownCols] = useColumns(project, found);
+  // Chosen tasks that are not among the loaded ones: what "Select all" read, for as long as the filter stays.
+  const [beyond, setBeyond] = useState(NOTHING);
+  const [reading, setReading] = useState<number | null>(null);
+  const [menu, setMenu] = useState(false);
+  useEffect(() => setBeyond(NOTHING), [filter]);
+  const chosen = useMemo(() => {
+    const here = tasks.filter((t) => selected.has(t.id)),
+      loaded = new Set(tasks.map((t) => t.id));
+    return [...here, ...[...beyond.values()].filter((t) => selected.has(t.id) && !loaded.has(t.id))];
+  }, [tasks, selected, beyond]);
   useEffect(() => setWalk(tasks.map((t) => ({ id: t.id, project: t.project?.id ?? '*' }))), [tasks]);
-  const clear = useCallback(() => setSelected(NONE), []);
+  const clear = useCallback(() => {
+    setSelected(NONE);
+    setBeyond(NOTHING);
+    setMenu(false);
+  }, []);
+  const rowAct = useCallback(
+    (what: RowAction, under: RowView): void => {
+      const on = chosen.length > 0 ? chosen : [under.task];
+      if (what === 'menu') {
+        if (chosen.length === 0) setSelected(new Set([under.task.id]));
+        setMenu(true);
+      } else if (what === 'archive') startAction(on.every(isArchived) ? 'unarchive' : 'archive', on, clear);
+      else if (what === 'tags') showDialog({ kind: 'tags', tasks: on });
+      else if (on.length === 1) startAction('clone', on, clear);
+    },
+    [chosen, clear],
+  );
 
   const all = projects.data ?? [];
   const self = all.find((p) => p.id === project) ?? own.data;
@@ -65,10 +94,26 @@ export function Tasks({ project }: { project: string }) {
         : null
       : (self?.stats?.active?.total_tasks ?? null);
   const filtered = text.trim() !== '';
+  const counted = useTaskCount(project, filter, filtered && q.hasNextPage);
+  const matching = filtered ? counted : total;
+  const allShown = tasks.length > 0 && q.hasNextPage && chosen.length >= tasks.length && tasks.every((t) => selected.has(t.id));
+  const selectAll = (): void => {
+    setReading(tasks.length);
+    readTasks(project, filter, order, setReading)
+      .then(
+        (all) => {
+          setBeyond(new Map(all.map((t) => [t.id, t])));
+          setSelected(new Set(all.map((t) => t.id)));
+        },
+        (e: unknown) => toastError('Not all could be selected', e),
+      )
+      .finally(() => setReading(null));
+  };
   const tags = useMemo(() => [...new Set(tasks.flatMap((t) => t.tags ?? []))].sort(), [tasks]);
   const running = tasks.filter((t) => statusOf(t) === 'running').length,
     failed = tasks.filter((t) => statusOf(t) === 'failed').length;
-  const shown = `${formatCount(tasks.length)}${q.hasNextPage ? '+' : ''}`;
+  const part = q.hasNextPage && matching !== null && matching > tasks.length;
+  const shown = `${formatCount(tasks.length)}${q.hasNextPage && !part ? '+' : ''}`;
   const exportCsv = (): void =>
     saveText(
       'tasks.csv',
@@ -103,11 +148,7 @@ export function Tasks({ project }: { project: string }) {
             {q.data && (
               <>
                 <b>{shown}</b>
-                {filtered || total === null || total <= tasks.length
-                  ? tasks.length === 1
-                    ? ' task'
-                    : ' tasks'
-                  : ` of ${formatCount(total)} tasks`}
+                {part ? ` of ${formatCount(matching)} tasks` : tasks.length === 1 ? ' task' : ' tasks'}
                 {running > 0 && (
                   <>
                     <i>·</i>
@@ -162,15 +203,29 @@ export function Tasks({ project }: { project: string }) {
             found={found}
             order={order}
             setOrder={setOrder}
+            auto={!ownCols}
+            act={rowAct}
             wide={project === '*'}
-            total={filtered ? null : total}
+            total={matching}
             selected={selected}
             setSelected={setSelected}
             more={q.hasNextPage && !q.isFetchingNextPage}
             loadMore={() => void q.fetchNextPage()}
           />
         )}
-        {chosen.length > 0 && <BulkBar tasks={chosen} clear={clear} />}
+        {chosen.length > 0 && (
+          <BulkBar
+            tasks={chosen}
+            clear={clear}
+            menu={menu}
+            setMenu={setMenu}
+            all={
+              allShown && (matching === null || matching > chosen.length) && chosen.length < MOST_CHOSEN
+                ? { matching, reading, selectAll }
+                : null
+            }
+          />
+        )}
       </div>
     </Shell>
   );
