@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "io/spawn.h"
+#include "run/uv_pin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#define UV_VERSION "0.13.9"
 
 enum { WORDS = 64, OUTPUT_MAX = 16 << 20, TAIL = 1500 };
 
@@ -286,11 +285,27 @@ static int pip_fill (const struct install *in, const char *folder, const char *f
 const struct installer installer_pip = { "pip", NULL, pip_project, pip_create, pip_fill };
 
 /* -- choice -------------------------------------------------------------------------------------------------------- */
+/* Why uv could not be fetched, in words for the log. What pip says of a file with another hash is a list of all that
+ * would do; its last line has the file's own. */
+static const char *fetch_words (struct arena *a, const char *said)
+{
+    const char *got = strstr (said, " Got "), *hash = got ? got + strlen (" Got ") : "";
+    hash += strspn (hash, " ");
+    if (!got)
+        return said;
+    return arena_printf (
+        a,
+        "the package index has another uv %s than the one that was published (SHA-256 %.*s): it "
+        "is not used",
+        UV_VERSION, (int)strcspn (hash, " \r\n"), hash);
+}
+
 /* Fetch the pinned uv into STORE/tools by the Python's own pip; one process does it, others wait. False: could not. */
 static bool fetch_uv (struct install *in, const char *folder)
 {
     struct error err;
     const char *fresh = arena_printf (in->arena, "%s.new", folder);
+    const char *pin = arena_printf (in->arena, "%s.pin", folder);
     if (folder_make (path_folder (in->arena, folder), 0700, &err) < 0)
         return false;
     cleanup_close int lock =
@@ -299,14 +314,28 @@ static bool fetch_uv (struct install *in, const char *folder)
         return false;
     if (file_exists (path_join (in->arena, folder, "bin/uv")))
         return true;
-    const char *argv[] = {
-        in->python->program, "-m", "pip",       "install",       "--quiet", "--retries", "1",
-        "--timeout",         "20", "--no-deps", "--only-binary", ":all:",   "--target",  fresh,
-        "uv==" UV_VERSION,   NULL
-    };
+    const char *argv[] = { in->python->program,
+                           "-m",
+                           "pip",
+                           "install",
+                           "--quiet",
+                           "--retries",
+                           "1",
+                           "--timeout",
+                           "20",
+                           "--no-deps",
+                           "--only-binary",
+                           ":all:",
+                           "--target",
+                           fresh,
+                           "--require-hashes",
+                           "-r",
+                           pin,
+                           NULL };
     say (in->say, "INFO", "fetching uv %s (once)", UV_VERSION);
-    if (folder_remove (fresh, &err) < 0 || call (in, argv, NULL, "fetch uv", &err) < 0) {
-        say (in->say, "WARNING", "%s: pip is used instead", err.text);
+    if (folder_remove (fresh, &err) < 0 || file_write (pin, TEXT (UV_PIN "\n"), 0600, &err) < 0 ||
+        call (in, argv, NULL, "fetch uv", &err) < 0) {
+        say (in->say, "WARNING", "%s; pip is used instead", fetch_words (in->arena, err.text));
         return false;
     }
     return rename (fresh, folder) == 0;

@@ -2,6 +2,7 @@
 references and paths; and that the list which goes back to the server installs the same on another machine.
 """
 import base64
+import hashlib
 import http.server
 import os
 import pathlib
@@ -15,6 +16,7 @@ import pytest
 
 from test_execute import PYTHON, Machine, in_repository, machine, new_machine, origin, sh  # noqa: F401
 
+UV_VERSION = re.search(r'UV_VERSION "(.*)"', (pathlib.Path(__file__).parents[2] / "src/run/uv_pin.h").read_text())[1]
 UV = "CLEARML_AGENT__AGENT__PACKAGE_MANAGER__TYPE"
 BACK = '''
 import os, zipfile
@@ -46,17 +48,21 @@ def source(folder, name, version="1.0"):
     (folder / "pyproject.toml").write_text('[build-system]\nrequires = []\nbuild-backend = "back"\nbackend-path = ["."]\n')
 
 
-def without_uv(machine, folder):
-    """A PATH on which there is no uv, and no place where the agent could put one."""
+def path_without_uv(folder):
     path = folder / "path"
     path.mkdir()
     for name in ("git", "env", "sh", "bash"):
         (path / name).symlink_to(shutil.which(name))
     (path / PYTHON).symlink_to(os.path.realpath(shutil.which(PYTHON) or sh("/", f"{PYTHON} -c 'import sys; print(sys.executable)'")))
+    return {"PATH": str(path)}
+
+
+def without_uv(machine, folder):
+    """A PATH on which there is no uv, and no place where the agent could put one."""
     tools = machine.cache / "python" / "tools"
     tools.mkdir(parents=True, exist_ok=True)
-    (tools / "uv-0.13.9").write_text("in the way: nothing can be put here")
-    return {"PATH": str(path)}
+    (tools / f"uv-{UV_VERSION}").write_text("in the way: nothing can be put here")
+    return path_without_uv(folder)
 
 
 @pytest.fixture(params=["uv", "pip"])
@@ -275,3 +281,18 @@ def test_no_environment_when_it_is_not_wanted(new_machine, tmp_path):
     assert machine.run(t, CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1", PATH=path) == 0, machine.err
     assert machine.log(t)[-1] == f"5 {tmp_path}/image None"
     assert machine.get(t)["script"]["requirements"] == {"pip": "six==1.16.0\n"}
+
+
+def test_a_uv_that_is_not_the_published_one_is_not_used(new_machine, tmp_path, index):
+    """An index of another's has a file of that name and version: it is never run, and the log says why."""
+    machine, (host, wheels) = new_machine, index
+    name = wheel(wheels, "uv", UV_VERSION)
+    wheel(wheels, "zz_plain")
+    got = hashlib.sha256((wheels / name).read_bytes()).hexdigest()
+    t = machine.task("import zz_plain; print('version', zz_plain.version)", pip="zz_plain")
+    assert machine.run(t, PIP_INDEX_URL=f"http://user:tok-secret-2@{host}/private/simple", **path_without_uv(tmp_path)) == 0, machine.err
+    assert [m for m in machine.log(t, "WARNING") if "uv" in m] == [
+        f"the package index has another uv {UV_VERSION} than the one that was published (SHA-256 {got}): it is not used; "
+        "pip is used instead"]
+    assert any("packages are installed by pip: there is no uv" in m for m in machine.log(t, "INFO"))
+    assert not (machine.cache / "python" / "tools" / f"uv-{UV_VERSION}").exists()
