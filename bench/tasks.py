@@ -127,13 +127,15 @@ def lists(server, projects):
                                         "order_by": ["-last_update"], **page}),
         ("full documents", "get_all", {"order_by": ["-last_update"], **page}),
         ("one task by id", "get_all", {"id": [], "only_fields": ["id", "status"]}),
-        ("projects with counts", "projects", {"include_stats": True, "page": 0, "page_size": 50}),
+        ("projects with counts", "projects.get_all_ex", {"include_stats": True, "page": 0, "page_size": 50}),
+        ("tags in use", "organization.get_tags", {}),
+        ("tags of a project", "projects.get_task_tags", {"projects": [projects[3]]}),
     ]
     some = json.loads(c.ask(c.request("tasks.get_all", {"only_fields": ["id"], "page": 0, "page_size": 1})))
     for words, call, fields in rows:
         if fields.get("id") == []:
             fields["id"] = [some["data"]["tasks"][0]["id"]]
-        raw = c.request("projects.get_all_ex" if call == "projects" else f"tasks.{call}", fields)
+        raw = c.request(call if "." in call else f"tasks.{call}", fields)
         times, size = [], 0
         for _ in range(RUNS):
             begin = time.perf_counter()

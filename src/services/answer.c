@@ -6,6 +6,7 @@
 #include "store/store.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <strings.h>
 
 struct query_source call_source (const struct call *c)
@@ -140,10 +141,10 @@ int tags_check (const char *const *v, size_t n, const char *field, struct error 
 
 void tags_add (struct arena *a, struct tag_list *l, const char *tag)
 {
-    size_t at = 0;
-    while (at < l->n && strcmp (l->v[at], tag) < 0)
-        at++;
-    if (at < l->n && !strcmp (l->v[at], tag))
+    size_t at = l->n; /* most come in order */
+    while (at > 0 && strcmp (l->v[at - 1], tag) > 0)
+        at--;
+    if (at > 0 && !strcmp (l->v[at - 1], tag))
         return;
     if (!(l->n & (l->n + 1))) { /* full at 0, 1, 3, 7 ... */
         const char **v = arena_array (a, const char *, (l->n + 1) * 2);
@@ -156,16 +157,44 @@ void tags_add (struct arena *a, struct tag_list *l, const char *tag)
     l->n++;
 }
 
+static int by_bytes (const void *a, const void *b)
+{
+    return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* For n and as many more as tags_add expects: up to its next 1, 3, 7 ... */
+static const char **tags_room (struct arena *a, size_t n)
+{
+    size_t cap = 1;
+    while (cap < n)
+        cap = cap * 2 + 1;
+    return arena_array (a, const char *, cap);
+}
+
+/* NULLs go, too. v (of tags_room) becomes the list's. */
+static struct tag_list tags_sorted (const char **v, size_t n)
+{
+    struct tag_list l = { .v = v };
+    size_t given = 0;
+    for (size_t i = 0; i < n; i++)
+        if (v[i])
+            v[given++] = v[i];
+    if (given)
+        qsort (v, given, sizeof *v, by_bytes);
+    for (size_t i = 0; i < given; i++)
+        if (!l.n || strcmp (v[l.n - 1], v[i]))
+            v[l.n++] = v[i];
+    return l;
+}
+
 struct tag_list tags_read (struct arena *a, struct text json)
 {
-    struct tag_list l = { 0 };
+    size_t n = json_count (json), i = 0;
+    const char **v = tags_room (a, n);
     struct json_iter it = json_iter (json);
-    while (json_next (&it)) {
-        const char *tag = json_string (a, it.value);
-        if (tag)
-            tags_add (a, &l, tag);
-    }
-    return l;
+    while (i < n && json_next (&it))
+        v[i++] = json_string (a, it.value);
+    return tags_sorted (v, i);
 }
 
 bool tags_have (const struct tag_list *l, const char *tag)
@@ -201,27 +230,28 @@ struct text tags_write (struct arena *a, const struct tag_list *l)
 
 struct text tags_of (struct arena *a, const char *const *v, size_t n)
 {
-    struct tag_list l = { 0 };
-    for (size_t i = 0; i < n; i++)
-        if (v[i])
-            tags_add (a, &l, v[i]);
+    const char **copy = tags_room (a, n);
+    if (n)
+        memcpy (copy, v, n * sizeof *copy);
+    struct tag_list l = tags_sorted (copy, n);
     return tags_write (a, &l);
 }
 
 /* -- what is in use */
-int distinct_values (struct call *c, const struct query_entity *e, const char *select, const char *from,
-                     struct text body, struct tag_list *ret, struct error *err)
+static int own_rows (struct call *c, const struct query_entity *e, struct text body, struct query_where *ret,
+                     struct error *err)
 {
     struct query_source src = call_source (c);
     struct query_options o = { .flags = QUERY_OWN | QUERY_SHOW_HIDDEN };
-    struct query_where w;
+    return query_conditions (&src, e, body, &o, ret, err);
+}
+
+static int add_values (struct call *c, const char *sql, const struct query_where *w, struct tag_list *ret,
+                       struct error *err)
+{
     cleanup_rows struct rows r = { 0 };
     int more;
-    if (query_conditions (&src, e, body, &o, &w, err) < 0)
-        return -1;
-    const char *sql =
-        arena_printf (c->arena, "SELECT DISTINCT %s FROM %s%s WHERE %s", select, e->from, from, w.sql.p);
-    if (db_query_text (c->db, sql, &r, err, w.values, w.n) < 0)
+    if (db_query_text (c->db, sql, &r, err, w->values, w->n) < 0)
         return -1;
     while ((more = db_next (&r, err)) > 0)
         if (!row_null (&r, 0))
@@ -229,13 +259,79 @@ int distinct_values (struct call *c, const struct query_entity *e, const char *s
     return more;
 }
 
+int distinct_values (struct call *c, const struct query_entity *e, const char *select, const char *from,
+                     struct text body, struct tag_list *ret, struct error *err)
+{
+    struct query_where w;
+    if (own_rows (c, e, body, &w, err) < 0)
+        return -1;
+    const char *sql =
+        arena_printf (c->arena, "SELECT DISTINCT %s FROM %s%s WHERE %s", select, e->from, from, w.sql.p);
+    return add_values (c, sql, &w, ret, err);
+}
+
+/* Do these conditions look at nothing but tags? */
+static bool only_tags (struct text body)
+{
+    struct json_iter it = json_iter (body);
+    while (json_next (&it))
+        if (!text_is (it.key, "tags") && !text_is (it.key, "system_tags"))
+            return false;
+    return true;
+}
+
+/* One row for all that have the same lists (they have the same company, too, and so the same conditions hold for them): from
+ * one to the next in the index, however many rows there are between: first those with the same tags, then other tags. (One
+ * comparison of both at once would read all that are equal.) */
+static const char alike[] =
+    "WITH RECURSIVE kind(n) AS ("
+    "SELECT (SELECT b.n FROM %1$s b WHERE b.company = ?%2$zu "
+    "AND (b.tags <> '[]' OR b.system_tags <> '[]') ORDER BY b.tags, b.system_tags LIMIT 1) "
+    "UNION ALL SELECT ifnull("
+    "(SELECT b.n FROM %1$s a JOIN %1$s b ON b.company = a.company AND b.tags = a.tags "
+    "AND b.system_tags > a.system_tags WHERE a.n = kind.n "
+    "AND (b.tags <> '[]' OR b.system_tags <> '[]') ORDER BY b.system_tags LIMIT 1), "
+    "(SELECT b.n FROM %1$s a JOIN %1$s b ON b.company = a.company AND b.tags > a.tags WHERE a.n = kind.n "
+    "AND (b.tags <> '[]' OR b.system_tags <> '[]') ORDER BY b.tags, b.system_tags LIMIT 1)) "
+    "FROM kind WHERE n IS NOT NULL) SELECT n FROM kind";
+
+static const char *tagged_sql (struct arena *a, const struct query_entity *e, const char *column,
+                               const struct query_where *w)
+{
+    return arena_printf (a,
+                         "SELECT DISTINCT j.value FROM (%s) k CROSS JOIN %s ON e.n = k.n, json_each(e.%s) j "
+                         "WHERE %s ORDER BY j.value",
+                         arena_printf (a, alike, e->tagged, w->n), e->from, column, w->sql.p);
+}
+
+static int tags_of_column (struct call *c, const struct query_entity *e, const char *column, struct text body,
+                           struct tag_list *ret, struct error *err)
+{
+    struct query_where w;
+    if (own_rows (c, e, body, &w, err) < 0)
+        return -1;
+    if (e->tagged && only_tags (body)) {
+        struct value *v = arena_array (c->arena, struct value, w.n + 1);
+        memcpy (v, w.values, w.n * sizeof *v);
+        v[w.n++] = V_STR (c->who.company);
+        w.values = v;
+        return add_values (c, tagged_sql (c->arena, e, column, &w), &w, ret, err);
+    }
+    return add_values (
+        c,
+        arena_printf (c->arena,
+                      "SELECT DISTINCT j.value FROM (SELECT DISTINCT e.%s AS list FROM %s WHERE %s) l, "
+                      "json_each(l.list) j ORDER BY j.value",
+                      column, e->from, w.sql.p),
+        &w, ret, err);
+}
+
 int tags_in_use (struct call *c, const struct query_entity *e, struct text body, struct tag_list *ret_tags,
                  struct tag_list *ret_system, struct error *err)
 {
-    if (distinct_values (c, e, "j.value", ", json_each(e.tags) j", body, ret_tags, err) < 0)
-        return -1;
-    return ret_system
-               ? distinct_values (c, e, "j.value", ", json_each(e.system_tags) j", body, ret_system, err)
+    return tags_of_column (c, e, "tags", body, ret_tags, err) < 0 ||
+                   (ret_system && tags_of_column (c, e, "system_tags", body, ret_system, err) < 0)
+               ? -1
                : 0;
 }
 

@@ -85,8 +85,10 @@ struct query_ref {
     const struct query_entity *target;
 };
 struct query_entity {
-    const char *name;       /* "Task": for error messages */
-    const char *from;       /* "task e" */
+    const char *name; /* "Task": for error messages */
+    const char *from; /* "task e" */
+    const char *
+        tagged; /* "task": has an index over (company, tags, system_tags) of the tagged ones; NULL: has not */
     const char *heavy;      /* "CROSS JOIN task_doc d ON d.task = e.n", or NULL */
     const char *key;        /* "e.n": what finds one row fastest; also the order of creation */
     const char *company;    /* "e.company", NULL: rows have no company */

@@ -52,6 +52,36 @@ def test_tags(s):
     s.call("models.delete", model=m)
     s.call("tasks.edit", task=a, tags=["new"])
     assert tags() == {"tags": ["new"]}
+    s.call("tasks.clone", task=a, new_task_tags=["of the clone"])
+    assert tags() == {"tags": ["new", "of the clone"]}
+    s.call("tasks.archive", tasks=[a])
+    assert tags(include_system=True) == {"tags": ["new", "of the clone"],
+                                         "system_tags": ["archived", "development"]}
+    assert tags(filter={"system_tags": ["-archived"]}) == {"tags": ["of the clone"]}
+    s.call("tasks.delete", task=a)
+    assert tags(include_system=True) == {"tags": ["of the clone"], "system_tags": []}
+
+
+def test_tags_of_many(s):
+    """Every way to ask gives what a look at all of them gives, whatever is alike among them."""
+    words, system = ["a", "b", "ä", "[]", "\"q\"", "-m"], ["archived", "hidden", "development"]
+    pick = lambda of, i: sorted(w for k, w in enumerate(of) if i >> k & 1)
+    rows = [(pick(words, i % 61), pick(system, i % 7)) for i in range(300)]
+    for t, y in rows:
+        task(s, tags=t, system_tags=y)
+    archived = lambda t, y: "archived" in y
+    for fields, keep in [({}, lambda t, y: True), ({"system_tags": ["archived"]}, archived),
+                         ({"system_tags": ["-archived"]}, lambda t, y: not archived(t, y)),
+                         ({"tags": ["__$all", "a", "b"]}, lambda t, y: "a" in t and "b" in t),
+                         ({"tags": ["ä"], "system_tags": ["-hidden"]}, lambda t, y: "ä" in t and "hidden" not in y),
+                         ({"tags": [None]}, lambda t, y: not t), ({"tags": ["nobody has it"]}, lambda t, y: False)]:
+        kept = [r for r in rows if keep(*r)]
+        expected = {"tags": sorted({w for t, _ in kept for w in t}, key=str.encode),
+                    "system_tags": sorted({w for _, y in kept for w in y})}
+        assert s.call("organization.get_tags", include_system=True, filter=fields) == expected, fields
+        slow = {**fields, "type": ["training"]}  # looks at every row
+        assert s.call("organization.get_tags", include_system=True, filter=slow) == expected, fields
+        assert s.call("projects.get_task_tags", include_system=True, filter=fields) == expected, fields
 
 
 def test_counts(s):

@@ -109,6 +109,7 @@ static const struct query_ref refs[] = {
 const struct query_entity models_entity = {
     .name = "Model",
     .from = "model e",
+    .tagged = "model",
     .key = "e.n",
     .company = "e.company",
     .any_public = "SELECT 1 FROM model WHERE company = '' LIMIT 1",

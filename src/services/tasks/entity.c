@@ -165,6 +165,7 @@ static const struct query_ref refs[] = {
 const struct query_entity tasks_entity = {
     .name = "Task",
     .from = "task e",
+    .tagged = "task",
     .heavy = "CROSS JOIN task_doc d ON d.task = e.n",
     .key = "e.n",
     .company = "e.company",
