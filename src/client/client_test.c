@@ -283,7 +283,7 @@ static void test_unusable (void **state)
     unsetenv ("CLEARML_API_HOST");
     assert_int_equal (conf_load (a, NULL, &conf, &err), 0);
     assert_int_equal (client_create (conf, &c, &err), -1);
-    assert_non_null (strstr (err.text, "stoker init"));
+    assert_non_null (strstr (err.text, "stoker up"));
     setenv ("CLEARML_API_HOST", "http://localhost", 1);
     unsetenv ("CLEARML_API_SECRET_KEY");
     assert_int_equal (conf_load (a, NULL, &conf, &err), 0);
