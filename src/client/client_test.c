@@ -133,6 +133,7 @@ static int start (void **state)
     (void)state;
     clearenv ();
     setenv ("HOME", "/nonexistent", 1);
+    setenv ("XDG_DATA_HOME", "/nonexistent", 1); /* as root, home_data is a folder of this machine */
     listener = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind (listener, (struct sockaddr *)&sin, sizeof (sin)) || listen (listener, 16) ||
         getsockname (listener, (struct sockaddr *)&sin, &n) || pthread_create (&t, NULL, serve, NULL))
