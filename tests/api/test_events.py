@@ -181,6 +181,7 @@ def test_nan_is_kept_counted_and_never_averaged(shared_server, task):
     assert (page["value"], page["max_value"]) == ("-Infinity", 2)
     got = strict(s, "x_events.scalars", task=task)["series"][0]
     assert got["y"] == [1, None, None, 2, None, None] and got["nan"] == [0, 1, 0, 0, 1, 0] and got["inf"] == [0, 0, 1, 0, 0, 1]
+    assert got["minus_inf"] == [0, 0, 0, 0, 0, 1]
     assert got["last"] == "-Infinity" and got["last_iter"] == 5
 
 

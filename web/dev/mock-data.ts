@@ -286,6 +286,7 @@ function series(
     max,
     nan,
     inf: nan.map(() => 0),
+    minus_inf: nan.map(() => 0),
     count,
     total_points: o.total ?? 42480,
     last: y[n - 1] ?? null,

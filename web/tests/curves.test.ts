@@ -4,7 +4,20 @@ import { singleValues } from '../src/api/scalars';
 import { sparkKey, sparksOf } from '../src/api/sparks';
 import type { Task } from '../src/api/types';
 import { metricsOf } from '../src/lib/task';
-import { align, footNote, fromHistogram, fromSeries, lonePoints, nanMarks, positive, smooth, thin, type Curve } from '../src/charts/curves';
+import {
+  align,
+  footNote,
+  fromHistogram,
+  fromSeries,
+  lonePoints,
+  oddOf,
+  oddWords,
+  oddMarks,
+  positive,
+  smooth,
+  thin,
+  type Curve,
+} from '../src/charts/curves';
 
 const curve = (p: Partial<Curve>): Curve => ({
   key: 'k',
@@ -15,7 +28,8 @@ const curve = (p: Partial<Curve>): Curve => ({
   min: [1, 2, 3],
   max: [1, 2, 3],
   nan: [0, 0, 0],
-  inf: [0, 0, 0],
+  up: [0, 0, 0],
+  down: [0, 0, 0],
   total: 3,
   last: 3,
   lastIter: 2,
@@ -33,7 +47,8 @@ describe('fromSeries', () => {
     min: [0.5, null, null],
     max: [9, null, 'Infinity'],
     nan: [0, 4, 2],
-    inf: [0, 0, 1],
+    inf: [0, 0, 3],
+    minus_inf: [0, 0, 2],
     total_points: 300,
     last: 'NaN',
     last_iter: 20,
@@ -41,7 +56,7 @@ describe('fromSeries', () => {
   it('keeps a gap a gap', () => expect(c.mean).toEqual([1, null, null]));
   it('keeps the true maximum of a bucket, and no infinity', () => expect(c.max).toEqual([9, null, null]));
   it('keeps counts and a last value that is no number', () =>
-    expect([c.nan, c.inf, c.total, c.last]).toEqual([[0, 4, 2], [0, 0, 1], 300, NaN]));
+    expect([c.nan, c.up, c.down, c.total, c.last]).toEqual([[0, 4, 2], [0, 0, 1], [0, 0, 2], 300, NaN]));
 });
 it('reads the reference answer, iterations or ISO times', () => {
   const [c] = fromHistogram({ loss: { train: { x: [1, 2], y: [0.5, null] } } });
@@ -112,8 +127,8 @@ describe('align', () => {
   });
 });
 it('puts one NaN mark on each run of buckets', () => {
-  expect(nanMarks([0, 1, 2, 3, 4, 5], [0, 2, 1, 1, 0, 7])).toEqual([2, 5]);
-  expect(nanMarks([0, 1], [0, 0])).toEqual([]);
+  expect(oddMarks([0, 1, 2, 3, 4, 5], [0, 2, 1, 1, 0, 7])).toEqual([2, 5]);
+  expect(oddMarks([0, 1], [0, 0])).toEqual([]);
 });
 it('hides what a log axis cannot show, and counts it', () =>
   expect(positive([1, 0, -2, null, 3])).toEqual({ y: [1, null, null, null, 3], hidden: 2 }));
@@ -125,7 +140,8 @@ describe('footNote', () => {
   it('says points and buckets', () => expect(footNote([curve({ total: 42480 })]).text).toBe('42,480 points in 3 buckets'));
   it('says each for several alike', () => expect(footNote([curve({}), curve({})]).text).toBe('3 points each'));
   it('says in all for several unlike', () => expect(footNote([curve({}), curve({ total: 5 })]).text).toBe('8 points in all'));
-  it('counts what is no number', () => expect(footNote([curve({ nan: [0, 3, 1], inf: [2, 0, 0] })])).toMatchObject({ nan: 4, inf: 2 }));
+  it('counts what is no number', () =>
+    expect(footNote([curve({ nan: [0, 3, 1], up: [2, 0, 0], down: [0, 0, 1] })]).odd).toEqual({ nan: 4, up: 2, down: 1 }));
   it('owns up to means only', () => expect(footNote([curve({ band: false })]).text).toContain('no min–max'));
 });
 
@@ -144,4 +160,18 @@ it('a value between two gaps is a point, a line needs two', () => {
   expect(lonePoints([1, undefined, null, undefined, 2])).toEqual([0, 4]);
   expect(lonePoints([1, 2, 3, null])).toEqual([]);
   expect(lonePoints([])).toEqual([]);
+});
+
+describe('what is no number', () => {
+  const none = { nan: 0, up: 0, down: 0 };
+  it('is told by its kind', () => expect(oddWords({ nan: 1200, up: 1, down: 2 })).toBe('1,200 NaN, 1 plus infinity, 2 minus infinity'));
+  it('stands for the mean of a bucket without numbers', () => {
+    expect(oddOf({ ...none, down: 1 }, true)).toEqual({ value: 'minus infinity', also: '' });
+    expect(oddOf({ ...none, up: 3 }, true)).toEqual({ value: 'plus infinity', also: '3 times' });
+    expect(oddOf({ ...none, nan: 1, up: 1 }, true)).toEqual({ value: 'no number', also: '1 NaN, 1 plus infinity' });
+  });
+  it('stands beside the mean of one with numbers', () => {
+    expect(oddOf({ ...none, nan: 2 }, false)).toEqual({ value: '', also: '2 NaN' });
+    expect(oddOf(none, false)).toEqual({ value: '', also: '' });
+  });
 });

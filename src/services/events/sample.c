@@ -40,6 +40,7 @@ static void stretch_add (struct stretch *s, double v)
     if (!isfinite (v)) {
         s->nan += isnan (v);
         s->inf += isinf (v) != 0;
+        s->minus_inf += isinf (v) && v < 0;
         s->odd = v;
         return;
     }

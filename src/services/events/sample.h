@@ -8,6 +8,7 @@ enum sample_key { SAMPLE_ITER, SAMPLE_TIME };
 struct stretch {
     int64_t x; /* where it begins: a multiple of the interval */
     int64_t count, finite, nan, inf;
+    int64_t minus_inf;    /* of inf */
     double sum, min, max; /* of the finite values */
     double odd;           /* the last value that is not finite */
 };

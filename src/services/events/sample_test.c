@@ -58,7 +58,7 @@ static void no_spike_is_lost_and_nan_leaves_a_gap (void **state)
     static struct point p[10000];
     struct stretch *s;
     double min = INFINITY, max = -INFINITY;
-    int64_t nan = 0, inf = 0, count = 0;
+    int64_t nan = 0, inf = 0, minus = 0, count = 0;
     size_t n;
 
     (void)state;
@@ -66,7 +66,8 @@ static void no_spike_is_lost_and_nan_leaves_a_gap (void **state)
         p[i] = (struct point){ .iter = i, .value = sin (i / 100.0) };
     p[4321].value = 1000;
     p[8765].value = -1000;
-    p[50].value = INFINITY;
+    p[50].value = p[60].value = INFINITY;
+    p[70].value = -INFINITY;
     for (int i = 100; i < 140; i++)
         p[i].value = NAN;
     sample_stretches (a, p, 10000, SAMPLE_ITER, 20, &s, &n);
@@ -75,6 +76,7 @@ static void no_spike_is_lost_and_nan_leaves_a_gap (void **state)
         count += s[i].count;
         nan += s[i].nan;
         inf += s[i].inf;
+        minus += s[i].minus_inf;
         if (s[i].x == 100 || s[i].x == 120) {
             assert_int_equal (s[i].finite, 0);
             assert_true (isnan (stretch_mean (&s[i])));
@@ -85,7 +87,7 @@ static void no_spike_is_lost_and_nan_leaves_a_gap (void **state)
         assert_true (isfinite (stretch_mean (&s[i])));
     }
     assert_true (max == 1000 && min == -1000);
-    assert_true (nan == 40 && inf == 1 && count == 10000);
+    assert_true (nan == 40 && inf == 3 && minus == 1 && count == 10000);
 }
 
 static void negative_iterations_round_down (void **state)

@@ -457,12 +457,14 @@ static void fill_curve (struct call *c, const struct curve *v, struct x_events_c
     out->x.v = arena_array (c->arena, int64_t, v->n);
     out->nan.v = arena_array (c->arena, int64_t, v->n);
     out->inf.v = arena_array (c->arena, int64_t, v->n);
+    out->minus_inf.v = arena_array (c->arena, int64_t, v->n);
     out->count.v = arena_array (c->arena, int64_t, v->n);
-    out->x.n = out->nan.n = out->inf.n = out->count.n = v->n;
+    out->x.n = out->nan.n = out->inf.n = out->minus_inf.n = out->count.n = v->n;
     for (size_t i = 0; i < v->n; i++) {
         out->x.v[i] = v->v[i].x;
         out->nan.v[i] = v->v[i].nan;
         out->inf.v[i] = v->v[i].inf;
+        out->minus_inf.v[i] = v->v[i].minus_inf;
         out->count.v[i] = v->v[i].count;
     }
     value_put (&last, v->series->last, VALUE_WORDS);

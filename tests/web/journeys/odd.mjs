@@ -47,11 +47,27 @@ export default async (t) => {
     event("wild", 0, 1),
     event("wild", 1, "Infinity"),
     event("wild", 2, 1),
+    event("wild", 3, "-Infinity"),
+    event("wild", 4, 1),
     event("none", 0, "NaN"),
     event("none", 1, "NaN"),
   ]);
   await page.goto(url(stopped, "scalars"));
-  await page.getByText("1 infinite").waitFor();
+  const wild = page.getByRole("article", { name: /^wild\/v:/ });
+  await t.seen(
+    wild.getByTitle("1 times plus infinity"),
+    "no count of +Infinity",
+  );
+  await t.seen(
+    wild.getByTitle("1 times minus infinity"),
+    "no count of -Infinity",
+  );
+  t.check(
+    (await wild.getAttribute("aria-label")).includes(
+      "5 points, 1 plus infinity, 1 minus infinity.",
+    ),
+    `the chart in words: ${await wild.getAttribute("aria-label")}`,
+  );
   /** How many pixels of a chart have about the colour of the run, in its part from x0 to x1 and y0 to y1 (0 to 1). */
   const ink = (title, x0, x1, y0, y1) =>
     page
@@ -84,10 +100,25 @@ export default async (t) => {
     () => document.querySelectorAll(".uplot").length === 3,
   );
   t.check((await ink("lone/v", 0.4, 0.7, 0.1, 0.7)) > 8, "no lone point");
-  t.check(
-    (await ink("wild/v", 0.4, 0.7, 0.7, 0.95)) > 8,
-    "no mark of infinity",
-  );
+  // Half as wide as the stretch from one point to the next, at the edges of the plot: up goes out at the top, down at the bottom.
+  for (const [what, x, y, there] of [
+    ["+Infinity at the top", 0.29, 0, true],
+    ["+Infinity at the bottom", 0.29, 0.7, false],
+    ["-Infinity at the bottom", 0.72, 0.7, true],
+    ["-Infinity at the top", 0.72, 0, false],
+  ]) {
+    const n = await ink("wild/v", x, x + 0.12, y, y + 0.2);
+    t.equal(n > 8, there, `a mark of ${what} (${n} pixels)`);
+  }
+  // The tip says which it is.
+  const plot = await wild.locator(".u-over").boundingBox();
+  for (const [at, words] of [
+    [0.25, "plus infinity"],
+    [0.75, "minus infinity"],
+  ]) {
+    await page.mouse.move(plot.x + plot.width * at, plot.y + plot.height / 2);
+    await wild.locator(".tip").getByText(words).waitFor();
+  }
   t.equal(
     await page
       .locator(".panel", {

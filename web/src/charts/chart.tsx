@@ -1,4 +1,4 @@
-// One uPlot chart: min–max band, mean line, gaps with NaN marks, cross-hair shared over the wall, tip or values below.
+// One uPlot chart: min–max band, mean line, gaps with marks for NaN and infinite values, cross-hair shared over the wall, tip or values below.
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -6,7 +6,7 @@ import { cssToken } from '../lib/color';
 import { DASHES, dashes } from '../lib/cvd';
 import { formatClock, formatDate, formatDuration, formatNumber, formatSpan, formatTick } from '../lib/format';
 import { useScheme } from '../lib/scheme';
-import { align, lonePoints, nanMarks, positive, smooth, type Cell, type Curve } from './curves';
+import { align, lonePoints, ODD, oddMarks, oddOf, positive, smooth, type Cell, type Curve, type OddCounts } from './curves';
 import './chart.css';
 
 export type XKind = 'iter' | 'time' | 'clock';
@@ -30,6 +30,7 @@ interface Drawn {
   min: Cell[];
   max: Cell[];
   raw: Cell[] | null;
+  odd: Record<keyof OddCounts, Cell[]>;
 }
 
 const alpha = (hex: string, a: number): string =>
@@ -48,14 +49,15 @@ function prepare(p: ChartProps): { x: number[]; drawn: Drawn[] } {
   // Elapsed time counts from the start, so that its ticks are round.
   const parts = p.lines.map((l) => ({
     x: p.x === 'time' ? l.curve.x.map((v) => v - (p.t0 ?? 0)) : l.curve.x,
-    cols: [pos(smooth(l.curve.mean, p.weight)), pos(l.curve.min), pos(l.curve.max), pos(l.curve.mean)],
+    cols: [pos(smooth(l.curve.mean, p.weight)), pos(l.curve.min), pos(l.curve.max), pos(l.curve.mean), ...ODD.map((o) => l.curve[o.key])],
   }));
   const a = align(parts);
   return {
     x: a.x,
     drawn: p.lines.map((line, i) => {
       const c = a.cols[i] ?? [];
-      return { line, mean: c[0] ?? [], min: c[1] ?? [], max: c[2] ?? [], raw: p.weight > 0 ? (c[3] ?? []) : null };
+      const odd = { nan: c[4] ?? [], up: c[5] ?? [], down: c[6] ?? [] };
+      return { line, mean: c[0] ?? [], min: c[1] ?? [], max: c[2] ?? [], raw: p.weight > 0 ? (c[3] ?? []) : null, odd };
     }),
   };
 }
@@ -69,7 +71,7 @@ function nearest(col: Cell[], i: number): number | null | undefined {
 function paintTip(
   el: HTMLElement,
   title: string,
-  rows: Array<{ color: number; label: string; v: number | null; lo: number | null; hi: number | null }>,
+  rows: Array<{ color: number; label: string; v: number | null; lo: number | null; hi: number | null; odd: OddCounts }>,
 ): void {
   el.replaceChildren();
   const h = document.createElement('div');
@@ -85,8 +87,10 @@ function paintTip(
     d.className = 'tip-r';
     sw.style.background = `var(--run${r.color})`;
     n.textContent = r.label;
-    v.textContent = r.v === null ? 'NaN' : formatNumber(r.v);
-    m.textContent = r.lo === null || r.hi === null || r.lo === r.hi ? '' : `${formatNumber(r.lo)} – ${formatNumber(r.hi)}`;
+    const odd = oddOf(r.odd, r.v === null);
+    const range = r.lo === null || r.hi === null || r.lo === r.hi ? '' : `${formatNumber(r.lo)} – ${formatNumber(r.hi)}`;
+    v.textContent = odd.value || formatNumber(r.v);
+    m.textContent = [range, odd.also].filter(Boolean).join(' · ');
     d.append(sw, n, v, m);
     el.append(d);
   }
@@ -173,6 +177,7 @@ export function Chart(p: ChartProps) {
           at: nearest(d.mean, i),
           lo: val(nearest(d.min, i)),
           hi: val(nearest(d.max, i)),
+          odd: { nan: nearest(d.odd.nan, i) ?? 0, up: nearest(d.odd.up, i) ?? 0, down: nearest(d.odd.down, i) ?? 0 },
         }))
         .filter((r) => r.at !== undefined)
         .map((r) => ({ ...r, v: val(r.at) }))
@@ -184,28 +189,33 @@ export function Chart(p: ChartProps) {
       tip.style.left = `${left + 12 + w > el.clientWidth ? Math.max(0, left - w - 12) : left + 12}px`;
       tip.style.top = '8px';
     };
-    const drawNan = (u: uPlot): void => {
+    /** NaN fills a triangle on the axis; an infinite value leaves one at the edge that it went through, pointing there. */
+    const drawOdd = (u: uPlot): void => {
       const { ctx } = u,
         { left, top, width, height } = u.bbox,
         k = devicePixelRatio;
-      const marks = (at: number[], full: boolean): void => {
-        for (const v of at) {
-          const px = u.valToPos(xkind === 'time' ? v - t0 : v, 'x', true);
-          if (px < left || px > left + width) continue;
-          ctx.beginPath();
-          ctx.moveTo(px - 5 * k, top + height - k);
-          ctx.lineTo(px + 5 * k, top + height - k);
-          ctx.lineTo(px, top + height - 8 * k);
-          ctx.closePath();
-          if (full) ctx.fill();
-          else ctx.stroke();
-        }
+      const triangle = (px: number, base: number, tip: number): void => {
+        ctx.beginPath();
+        ctx.moveTo(px - 5 * k, base);
+        ctx.lineTo(px + 5 * k, base);
+        ctx.lineTo(px, tip);
+        ctx.closePath();
       };
+      const bottom = top + height;
       for (const d of drawn) {
-        ctx.fillStyle = ctx.strokeStyle = cssToken(`--run${d.line.color}`);
-        ctx.lineWidth = k;
-        marks(nanMarks(d.line.curve.x, d.line.curve.nan), true);
-        marks(nanMarks(d.line.curve.x, d.line.curve.inf), false);
+        const { curve, color } = d.line;
+        ctx.fillStyle = ctx.strokeStyle = cssToken(`--run${color}`);
+        ctx.lineWidth = 1.25 * k;
+        for (const { key } of ODD)
+          for (const v of oddMarks(curve.x, curve[key])) {
+            const px = u.valToPos(xkind === 'time' ? v - t0 : v, 'x', true);
+            if (px < left || px > left + width) continue;
+            if (key === 'up') triangle(px, top + 8 * k, top + k);
+            else if (key === 'down') triangle(px, bottom - 8 * k, bottom - k);
+            else triangle(px, bottom - k, bottom - 8 * k);
+            if (key === 'nan') ctx.fill();
+            else ctx.stroke();
+          }
       }
     };
     const point = (_u: uPlot, i: number): HTMLElement | undefined => {
@@ -249,7 +259,7 @@ export function Chart(p: ChartProps) {
         },
       ],
       hooks: {
-        draw: [drawNan],
+        draw: [drawOdd],
         setCursor: [showTip],
         setScale: [
           (u, key) => {

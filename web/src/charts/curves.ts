@@ -11,8 +11,10 @@ export interface Curve {
   mean: Array<number | null>;
   min: Array<number | null>;
   max: Array<number | null>;
+  /** How many values of each bucket are NaN, plus and minus infinity. */
   nan: number[];
-  inf: number[];
+  up: number[];
+  down: number[];
   total: number;
   last: number | null;
   lastIter: number | null;
@@ -28,6 +30,7 @@ const sum = (a: number[]): number => a.reduce((x, y) => x + y, 0);
 export function fromSeries(s: XSeries): Curve {
   const x = s.x ?? [],
     zero = x.map(() => 0);
+  const down = s.minus_inf ?? zero;
   const list = (v: unknown): Array<number | null> => (Array.isArray(v) ? v.map(finite) : x.map(() => null));
   return {
     key: `${s.metric}\u0000${s.variant}`,
@@ -38,7 +41,8 @@ export function fromSeries(s: XSeries): Curve {
     min: list(s.min),
     max: list(s.max),
     nan: s.nan ?? zero,
-    inf: s.inf ?? zero,
+    up: (s.inf ?? zero).map((n, i) => n - (down[i] ?? 0)),
+    down,
     total: s.total_points,
     last: wireNumber(s.last),
     lastIter: s.last_iter ?? null,
@@ -64,7 +68,8 @@ export function fromHistogram(h: Histogram): Curve[] {
         min: mean,
         max: mean,
         nan: mean.map((v) => (v === null ? 1 : 0)),
-        inf: x.map(() => 0),
+        up: x.map(() => 0),
+        down: x.map(() => 0),
         total: x.length,
         last: wireNumber(s.y[lastAt]),
         lastIter: x[lastAt] ?? null,
@@ -125,8 +130,8 @@ export function lonePoints(col: Cell[]): number[] {
   return out;
 }
 
-/** Where the NaN marks stand: one for each run of neighbouring buckets that hold any, at its middle. */
-export function nanMarks(x: number[], nan: number[]): number[] {
+/** Where marks of what is no number stand: one for each run of neighbouring buckets that hold any, at its middle. */
+export function oddMarks(x: number[], nan: number[]): number[] {
   const out: number[] = [];
   let start = -1;
   for (let i = 0; i <= nan.length; i++) {
@@ -155,12 +160,35 @@ export function positive(y: Array<number | null>): { y: Array<number | null>; hi
   };
 }
 
+/** What is no number, everywhere it is told: key in a curve, mark, short and in words. */
+export const ODD = [
+  { key: 'nan', mark: '\u25b2', short: 'NaN', words: 'NaN' },
+  { key: 'up', mark: '\u25b3', short: '+\u221e', words: 'plus infinity' },
+  { key: 'down', mark: '\u25bd', short: '\u2212\u221e', words: 'minus infinity' },
+] as const;
+export type OddCounts = Record<(typeof ODD)[number]['key'], number>;
+/** "3 NaN, 1 minus infinity"; nothing when all are numbers. */
+export const oddWords = (n: OddCounts): string =>
+  ODD.filter((o) => n[o.key] > 0)
+    .map((o) => `${n[o.key].toLocaleString('en')} ${o.words}`)
+    .join(', ');
+/** Of one bucket: what stands for its mean when it holds no number, and what else it holds. */
+export function oddOf(n: OddCounts, empty: boolean): { value: string; also: string } {
+  const some = ODD.filter((o) => n[o.key] > 0);
+  const one = some.length === 1 ? some[0] : undefined;
+  if (empty && one) return { value: one.words, also: n[one.key] > 1 ? `${n[one.key].toLocaleString('en')} times` : '' };
+  return { value: empty ? 'no number' : '', also: oddWords(n) };
+}
+
 /** The sentence under a chart: how many points, in how many buckets, and what is not drawn. */
-export function footNote(curves: Curve[]): { text: string; nan: number; inf: number } {
+export function footNote(curves: Curve[]): { text: string; odd: OddCounts } {
   const totals = curves.map((c) => c.total),
     buckets = Math.max(0, ...curves.map((c) => c.x.length));
-  const nan = sum(curves.map((c) => sum(c.nan))),
-    inf = sum(curves.map((c) => sum(c.inf)));
+  const odd = {
+    nan: sum(curves.map((c) => sum(c.nan))),
+    up: sum(curves.map((c) => sum(c.up))),
+    down: sum(curves.map((c) => sum(c.down))),
+  };
   const same = totals.every((t) => t === totals[0]);
   const n = same ? (totals[0] ?? 0) : sum(totals);
   const each = curves.length > 1 ? (same ? ' each' : ' in all') : '';
@@ -169,7 +197,7 @@ export function footNote(curves: Curve[]): { text: string; nan: number; inf: num
     : n > buckets && same
       ? `${n.toLocaleString('en')} points${each} in ${buckets.toLocaleString('en')} buckets`
       : `${n.toLocaleString('en')} point${n === 1 ? '' : 's'}${each}`;
-  return { text, nan, inf };
+  return { text, odd };
 }
 
 /** At most n values for a spark line, each the mean of its part; a part without numbers stays a gap. */

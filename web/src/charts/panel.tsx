@@ -8,7 +8,7 @@ import { runColor } from '../lib/color';
 import { csv } from '../lib/csv';
 import { formatNumber, plural } from '../lib/format';
 import { Chart, type Line, type XKind } from './chart';
-import { footNote, positive } from './curves';
+import { footNote, ODD, oddWords, positive } from './curves';
 
 interface PanelProps {
   title: string;
@@ -59,13 +59,17 @@ export function exportCurves(title: string, lines: Line[]): void {
       l.curve.metric,
       l.curve.variant,
       String(x),
-      String(l.curve.mean[i] ?? ((l.curve.nan[i] ?? 0) > 0 ? 'NaN' : '')),
+      String(l.curve.mean[i] ?? (l.curve.nan[i] ? 'NaN' : l.curve.up[i] ? 'Infinity' : l.curve.down[i] ? '-Infinity' : '')),
       String(l.curve.min[i] ?? ''),
       String(l.curve.max[i] ?? ''),
-      String(l.curve.nan[i] ?? 0),
+      ...ODD.map((o) => String(l.curve[o.key][i] ?? 0)),
     ]),
   );
-  saveText(`${title.replace(/[^\w.-]+/g, '_')}.csv`, csv([['metric', 'variant', 'x', 'mean', 'min', 'max', 'nan'], ...rows]), 'text/csv');
+  saveText(
+    `${title.replace(/[^\w.-]+/g, '_')}.csv`,
+    csv([['metric', 'variant', 'x', 'mean', 'min', 'max', 'nan', 'plus_infinity', 'minus_infinity'], ...rows]),
+    'text/csv',
+  );
 }
 
 export function Panel(p: PanelProps) {
@@ -74,7 +78,8 @@ export function Panel(p: PanelProps) {
   const note = useMemo(() => footNote(p.lines.map((l) => l.curve)), [p.lines]);
   const hidden = p.log ? p.lines.reduce((a, l) => a + positive(l.curve.mean).hidden, 0) : 0;
   const many = p.lines.length < p.of ? `, ${p.lines.length} of ${plural(p.of, 'curve')}` : '';
-  const sentence = `${p.title}: ${note.text}${many}. Last ${p.lines
+  const odd = oddWords(note.odd);
+  const sentence = `${p.title}: ${note.text}${many}${odd && `, ${odd}`}. Last ${p.lines
     .map((l) => `${l.label} ${formatNumber(l.curve.last)}`)
     .slice(0, 6)
     .join(', ')}`;
@@ -87,18 +92,13 @@ export function Panel(p: PanelProps) {
         {note.text}
         {many}
       </span>
-      {note.nan > 0 && (
-        <span className="nan">
-          <i>▲</i>
-          {note.nan.toLocaleString('en')} NaN
+      {ODD.filter((o) => note.odd[o.key] > 0).map((o) => (
+        <span key={o.key} className="nan" title={`${note.odd[o.key].toLocaleString('en')} times ${o.words}`}>
+          <i aria-hidden>{o.mark}</i>
+          {note.odd[o.key].toLocaleString('en')} <span aria-hidden>{o.short}</span>
+          <span className="vh">{o.words}</span>
         </span>
-      )}
-      {note.inf > 0 && (
-        <span className="nan">
-          <i>△</i>
-          {note.inf.toLocaleString('en')} infinite
-        </span>
-      )}
+      ))}
       {hidden > 0 && <span className="nan">{hidden.toLocaleString('en')} not above 0, not drawn</span>}
     </footer>
   );
