@@ -1,7 +1,8 @@
 /* adopt.c - runs that were there before us: a daemon was killed, crashed or started anew, their supervisors live on.
  *
  * In: the journals in STATE/runs. Of our own worker ids: a live supervisor is followed like one we started; a run that
- * was written down but never started is started; a dead one is settled. Of workers whose daemon is gone: only dead
+ * was written down but never started is started; one whose supervisor has not signed yet, or of which nothing can be told
+ * (no descriptor is free), is looked at again; a dead one is settled. Of workers whose daemon is gone: only dead
  * ones are settled (a live supervisor ends its task by itself). */
 #include "agent/room.h"
 #include "base/file.h"
@@ -10,9 +11,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+enum { AGAIN_MS = 100 };
 
 static struct slot *slot_of (struct agent *g, const char *worker)
 {
@@ -62,14 +66,18 @@ static struct run *read_run (struct agent *g, const struct agent_task *t, struct
 }
 
 /* It was written down but no supervisor has signed. */
-static bool never_started (struct agent *g, struct run *r, const struct journal_entry *e)
+static bool is_unsigned (const struct journal_entry *e)
 {
-    char *variable = arena_printf (r->arena, JOURNAL_RUN_ID "=%s", r->id);
-
-    return e->stage && !strcmp (e->stage, "claimed") && !g->engine->sweep (variable, 0);
+    return e->stage && !strcmp (e->stage, "claimed");
 }
 
-static void adopt_one (struct agent *g, const struct agent_task *t)
+static size_t carriers (struct agent *g, struct run *r)
+{
+    return g->engine->sweep (arena_printf (r->arena, JOURNAL_RUN_ID "=%s", r->id), 0);
+}
+
+/* False: what it is cannot be told yet, look again. `again`: a supervisor had been started. */
+static bool adopt_one (struct agent *g, const struct agent_task *t, bool again)
 {
     struct journal_entry e = { 0 };
     struct run *r = read_run (g, t, &e);
@@ -77,7 +85,7 @@ static void adopt_one (struct agent *g, const struct agent_task *t)
     struct error err;
 
     if (!r)
-        return;
+        return true;
     if (!slot || slot->run)
         slot = slots_free (g); /* NULL: more runs than slots; it is followed without one */
     if (e.stage && !strcmp (e.stage, "settling")) {
@@ -88,30 +96,58 @@ static void adopt_one (struct agent *g, const struct agent_task *t)
     if (!g->engine->adopt (&e.process, &r->at, &err)) {
         agent_say (g, "Adopted task '%s' (stage %s, process %d)", r->task, e.stage, (int)e.process.pid);
         run_follow (r);
-        return;
+        if (g->mode == AGENT_STOPPING && g->engine->signal (&r->at, SIGTERM, &err) < 0)
+            log_warn ("agent", "task %s: %s", r->task, err.text);
+        return true;
     }
-    if (slot && never_started (g, r, &e) && !run_begin (g, r, &err)) {
+    if (err.code != ESRCH || (is_unsigned (&e) && carriers (g, r))) {
+        run_destroy (r);
+        return false;
+    }
+    if (slot && g->mode != AGENT_STOPPING && is_unsigned (&e) && !again && !run_begin (g, r, &err)) {
         agent_say (g, "Running task '%s': it was claimed before this daemon was started anew", r->task);
         run_follow (r);
-        return;
+        return true;
     }
     run_lost (r);
+    return true;
 }
 
-void adopt_all (struct agent *g)
+static void adopt (struct agent *g, bool again)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct agent_task *tasks;
     struct error err;
-    size_t n;
+    size_t n, open = 0;
 
-    if (agent_tasks (a, &tasks, &n, &err) < 0)
-        return;
+    if (agent_tasks (a, &tasks, &n, &err) < 0) {
+        log_warn ("agent", "look for runs: %s", err.text);
+        open++, n = 0;
+    }
     for (size_t i = 0; i < n; i++)
         if (is_elsewhere (g, &tasks[i]))
             log_info ("agent", "task %s is of %s: left alone", tasks[i].task, tasks[i].server);
         else if (is_ours (g, tasks[i].worker) && !is_followed (g, path_base (tasks[i].folder)))
-            adopt_one (g, &tasks[i]);
+            open += !adopt_one (g, &tasks[i], again);
+    g->adopting = open > 0;
+}
+
+static void on_again (void *arg)
+{
+    struct agent *g = arg;
+
+    adopt (g, true);
+    if (g->adopting)
+        loop_timer_reset (g->adopt_timer, AGAIN_MS);
+    else
+        run_ended (g); /* nothing was taken meanwhile */
+}
+
+void adopt_all (struct agent *g)
+{
+    adopt (g, false);
+    if (g->adopting)
+        g->adopt_timer = loop_timer_add (g->loop, AGAIN_MS, false, on_again, g);
 }
 
 /* No daemon holds the lock of that worker (nor of the daemon it was a slot of). */
@@ -147,7 +183,7 @@ void adopt_orphans (struct agent *g)
             is_ours (g, tasks[i].worker) || !daemon_is_gone (a, g, tasks[i].worker) ||
             !(r = read_run (g, &tasks[i], &e)))
             continue;
-        if (!e.process.pid && g->engine->sweep (arena_printf (a, JOURNAL_RUN_ID "=%s", r->id), 0)) {
+        if (!e.process.pid && carriers (g, r)) {
             run_destroy (r); /* a supervisor that has not signed yet */
             continue;
         }

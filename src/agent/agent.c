@@ -81,7 +81,7 @@ void run_ended (struct agent *g)
         looking |= g->slots[i].asked; /* the taker will say what came of it */
     if (g->mode == AGENT_RUNNING)
         taker_ask (g);
-    else if (!g->n_runs && !looking)
+    else if (!g->n_runs && !looking && !g->adopting)
         finish (g, g->mode == AGENT_STOPPING || g->interrupts ? AGENT_STOPPED : 0);
 }
 
@@ -254,7 +254,6 @@ static int agent_open (struct agent *g, struct error *err)
     } else if (!g->o->foreground && redirect_output (g, err) < 0) {
         return -1;
     }
-    worker_write (g);
     return 0;
 }
 
@@ -268,6 +267,7 @@ static int agent_begin (struct agent *g, struct error *err)
     for (size_t i = 0; i < sizeof (signals) / sizeof (*signals); i++)
         loop_signal_add (g->loop, signals[i], on_signal, g);
     loop_signal_add (g->loop, SIGCHLD, on_child, g);
+    worker_write (g); /* whoever finds us in it may send us signals */
     if (courier_start (g, err) < 0 || taker_start (g, err) < 0)
         return -1;
     adopt_all (g);

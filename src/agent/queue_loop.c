@@ -244,7 +244,7 @@ static int poll_all (struct agent *g, struct arena *a, const struct slot *slot, 
             return -1;
         if (!r)
             continue;
-        if (!start_pulled (g, a, slot, ret->task, err)) {
+        if (!start_pulled (g, a, slot, ret->task, err) || client_undecided (err)) { /* its run tries again */
             took_from (g, queues, q->id);
             return 1;
         }
@@ -366,22 +366,24 @@ void taker_taken (struct agent *g, const char *token)
 }
 
 /* A token that was sent before a crash and is in no run's journal: its answer may have been lost. Send it again. */
-static void token_recover (struct agent *g)
+static int token_recover (struct agent *g, struct error *err)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct agent_task *tasks;
     struct journal_entry e;
-    struct error err;
     size_t n;
 
-    if (journal_read (a, claim_path (g, a), &e, &err) < 0 || !e.token || !e.stage ||
-        strcmp (e.stage, "asking") || strlen (e.token) >= sizeof (g->taker.token) ||
-        agent_tasks (a, &tasks, &n, &err) < 0)
-        return;
+    if (journal_read (a, claim_path (g, a), &e, err) < 0)
+        return err->code == ENOENT ? 0 : -1;
+    if (!e.token || !e.stage || strcmp (e.stage, "asking") || strlen (e.token) >= sizeof (g->taker.token))
+        return 0;
+    if (agent_tasks (a, &tasks, &n, err) < 0)
+        return -1;
     for (size_t i = 0; i < n; i++)
         if (tasks[i].token && !strcmp (tasks[i].token, e.token))
-            return;
+            return 0;
     strcpy (g->taker.token, e.token);
+    return 0;
 }
 
 int taker_start (struct agent *g, struct error *err)
@@ -389,6 +391,8 @@ int taker_start (struct agent *g, struct error *err)
     struct taker *t = &g->taker;
     pthread_attr_t small;
 
+    if (token_recover (g, err) < 0)
+        return -1;
     t->abort_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (t->abort_fd < 0)
         return error_errno (err, "eventfd");
@@ -396,7 +400,6 @@ int taker_start (struct agent *g, struct error *err)
     client_set_worker (t->client, g->worker);
     client_set_patience (t->client, CLIENT_FOREVER);
     client_set_abort (t->client, t->abort_fd);
-    token_recover (g);
     pthread_mutex_init (&t->lock, NULL);
     pthread_cond_init (&t->bell, NULL);
     pthread_attr_init (&small);
@@ -416,7 +419,7 @@ void taker_ask (struct agent *g)
     for (int i = 0; i < g->o->slots; i++)
         if (g->slots[i].asked)
             return; /* it is looking already; the next slot when it has found */
-    if (!slot || !t->started)
+    if (!slot || !t->started || g->adopting)
         return;
     slot->asked = true;
     pthread_mutex_lock (&t->lock);

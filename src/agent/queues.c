@@ -101,7 +101,7 @@ static int resolve_default (struct agent *g, struct arena *a, struct client *c, 
         ret->name = json_string (a, json_get (data, "name"));
         if (ret->id && ret->name)
             return 1;
-    } else if (err->code < 10000) {
+    } else if (client_undecided (err)) {
         return -1;
     }
     return resolve (g, a, c, "default", ret, err);

@@ -74,7 +74,7 @@ static int is_in_progress (struct agent *g, struct job *j)
     json_put_string (&body, j->task);
     str_puts (&body, "],\"only_fields\":[\"id\",\"status\"],\"search_hidden\":true}");
     if (call (g, j->arena, "tasks.get_all", &body, &data, &err) < 0)
-        return err.code >= 10000 ? 0 : -1;
+        return client_undecided (&err) ? -1 : 0;
     for (struct json_iter it = json_iter (json_get (data, "tasks")); json_next (&it);)
         status = json_string (j->arena, json_get (it.value, "status"));
     return status && !strcmp (status, "in_progress");
@@ -127,7 +127,7 @@ static void do_lost (struct agent *g, struct job *j)
         add_status (j, &body, reason);
         if (call (g, j->arena, name, &body, &data, &err) < 0) {
             log_warn ("agent", "task %s: %s", j->task, err.text);
-            if (err.code < 10000)
+            if (client_undecided (&err))
                 return;
         }
     }
@@ -170,16 +170,19 @@ static void do_give_back (struct agent *g, struct job *j)
 #pragma GCC diagnostic pop
         if (call (g, j->arena, steps[i].call, &body, &data, &err) < 0) {
             log_warn ("agent", "give task %s back to its queue: %s", j->task, err.text);
-            return;
-        }
+            if (client_undecided (&err))
+                return; /* the next agent finds the token, and the task with it */
+        }               /* refused: it has been done, and the answer was lost */
     }
+    taker_taken (g, j->text);
 }
 
-void report_give_back (struct agent *g, const char *task, const char *queue)
+void report_give_back (struct agent *g, const struct taken *t)
 {
     struct job *j = job_create (do_give_back);
 
-    j->task = arena_strdup (j->arena, task);
-    j->queue = arena_strdup (j->arena, queue);
+    j->task = arena_strdup (j->arena, t->task);
+    j->queue = arena_strdup (j->arena, t->queue);
+    j->text = arena_strdup (j->arena, t->token);
     courier_post (g, j);
 }

@@ -115,7 +115,8 @@ struct agent {
     int interrupts;
     int exit_code;
     bool restart;
-    struct loop_timer *stop_timer, *tidy_timer;
+    bool adopting; /* of some runs it is not known yet what they are: nothing is taken */
+    struct loop_timer *stop_timer, *tidy_timer, *adopt_timer;
     int stop_step;
     struct taker taker;
     struct courier courier;
@@ -177,7 +178,8 @@ int worker_register (struct agent *g, struct error *err) warn_unused;
 /* report.c: jobs of the courier. */
 void report_pulled (struct agent *g, const struct run *r);
 void report_lost (struct agent *g, const struct run *r, const char *how, bool stopped);
-void report_give_back (struct agent *g, const char *task, const char *queue);
+void report_give_back (struct agent *g,
+                       const struct taken *t); /* and its token is done with, when it worked */
 
 /* agent.c */
 void agent_mode_set (struct agent *g, enum agent_mode m);

@@ -231,8 +231,7 @@ void run_take (struct agent *g, const struct taken *t)
     struct error err;
 
     if (g->mode == AGENT_STOPPING) {
-        report_give_back (g, t->task, t->queue);
-        taker_taken (g, t->token);
+        report_give_back (g, t);
         return;
     }
     r = run_create (g, id_random ().hex);

@@ -82,7 +82,7 @@ static void unregister (struct agent *g, struct client *c)
         str_puts (&body, "}");
         if (client_call (c, a, "workers.unregister", VERSION, str_text (&body), &data, &err) < 0) {
             log_warn ("agent", "unregister %s: %s", g->slots[i].worker, err.text);
-            if (err.code < 10000)
+            if (client_undecided (&err))
                 return; /* nobody there: the others would wait as long */
         }
     }

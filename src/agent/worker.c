@@ -172,8 +172,10 @@ void worker_write (struct agent *g)
     struct process_identity me;
     struct error err;
 
-    if (!process_identify (getpid (), &me))
+    if (process_identify (getpid (), &me) <= 0) {
+        log_warn ("agent", "the worker's file is not written: /proc cannot be read");
         return;
+    }
     str_putc (&s, '{');
     json_put_key (&s, "worker");
     json_put_string (&s, g->worker);
@@ -219,12 +221,14 @@ static int by_name (const void *a, const void *b)
 }
 
 /* Names in a folder, sorted; a missing folder has none. */
-static char **names_in (struct arena *a, const char *folder, size_t *ret_n)
+static int names_in (struct arena *a, const char *folder, char ***ret, size_t *ret_n, struct error *err)
 {
     DIR *dir = opendir (folder);
     char **v = NULL;
     size_t n = 0, cap = 0;
 
+    if (!dir && errno != ENOENT)
+        return error_errno (err, "open %s", folder);
     for (struct dirent *e = dir ? readdir (dir) : NULL; e; e = readdir (dir)) {
         if (e->d_name[0] == '.')
             continue;
@@ -241,8 +245,9 @@ static char **names_in (struct arena *a, const char *folder, size_t *ret_n)
         closedir (dir);
     if (n)
         qsort (v, n, sizeof (*v), by_name);
+    *ret = v;
     *ret_n = n;
-    return v;
+    return 0;
 }
 
 static char *join_names (struct arena *a, struct text list)
@@ -274,7 +279,7 @@ static bool read_daemon (struct arena *a, const char *path, struct agent_daemon 
     boot = json_string (a, json_get (doc, "boot"));
     if (boot && strlen (boot) < sizeof (ret->process.boot))
         strcpy (ret->process.boot, boot);
-    ret->alive = process_alive (&ret->process);
+    ret->alive = process_alive (&ret->process) != 0;
     return ret->worker && ret->mode;
 }
 
@@ -282,10 +287,11 @@ int agent_daemons (struct arena *a, struct agent_daemon **ret, size_t *ret_n, st
 {
     const char *folder = path_join (a, home_state (a), "workers");
     size_t n, found = 0;
-    char **names = names_in (a, folder, &n);
-    struct agent_daemon *list = arena_array (a, struct agent_daemon, n + 1);
+    char **names;
 
-    (void)err;
+    if (names_in (a, folder, &names, &n, err) < 0)
+        return -1;
+    struct agent_daemon *list = arena_array (a, struct agent_daemon, n + 1);
     for (size_t i = 0; i < n; i++)
         if (read_daemon (a, path_join (a, path_join (a, folder, names[i]), "daemon"), &list[found]))
             found++;
@@ -298,10 +304,11 @@ int agent_tasks (struct arena *a, struct agent_task **ret, size_t *ret_n, struct
 {
     const char *folder = path_join (a, home_state (a), "runs");
     size_t n, found = 0;
-    char **names = names_in (a, folder, &n);
-    struct agent_task *list = arena_array (a, struct agent_task, n + 1);
+    char **names;
 
-    (void)err;
+    if (names_in (a, folder, &names, &n, err) < 0)
+        return -1;
+    struct agent_task *list = arena_array (a, struct agent_task, n + 1);
     for (size_t i = 0; i < n; i++) {
         char *run = path_join (a, folder, names[i]);
         struct journal_entry e;
@@ -315,7 +322,7 @@ int agent_tasks (struct arena *a, struct agent_task **ret, size_t *ret_n, struct
                                              .token = e.token,
                                              .server = e.server ? e.server : "",
                                              .folder = run,
-                                             .alive = process_alive (&e.process),
+                                             .alive = process_alive (&e.process) != 0,
                                              .t = e.t };
     }
     *ret = list;

@@ -18,64 +18,78 @@ enum { JOURNAL_FILE_MAX = 16 << 20 };
 
 /* -- processes -------------------------------------------------------------------------------------------------- */
 
-static size_t read_small (const char *path, char *buf, size_t n)
+/* 1 = read, 0 = there is no such file, -1 = it cannot be read. */
+static int read_small (const char *path, char *buf, size_t n)
 {
     int fd = open (path, O_RDONLY | O_CLOEXEC);
     ssize_t r;
 
     if (fd < 0)
-        return 0;
+        return errno == ENOENT || errno == ESRCH ? 0 : -1;
     r = read (fd, buf, n - 1);
+    if (r < 0)
+        r = errno == ESRCH ? 0 : -1;
     close (fd);
     buf[r > 0 ? r : 0] = 0;
-    return r > 0 ? (size_t)r : 0;
+    return r > 0 ? 1 : (int)r;
 }
 
-bool process_identify (pid_t pid, struct process_identity *ret)
+int process_identify (pid_t pid, struct process_identity *ret)
 {
     struct process_identity p = { .pid = pid };
     char path[64], buf[1024], state;
     char *at;
 
     snprintf (path, sizeof (path), "/proc/%d/stat", (int)pid);
-    if (!read_small (path, buf, sizeof (buf)) || !(at = strrchr (buf, ')'))) /* the name may hold anything */
-        return false;
+    int found = read_small (path, buf, sizeof (buf));
+    if (found <= 0)
+        return found;
+    if (!(at = strrchr (buf, ')'))) /* the name may hold anything */
+        return -1;
     state = at[1] ? at[2] : 0;
     if (state == 'Z' || state == 'X')
-        return false;
+        return 0;
     at += 2;
     for (int field = 3; field < 22 && at; field++) /* starttime is the 22nd; `state` is the third */
         if ((at = strchr (at, ' ')))
             at++;
     if (!at)
-        return false;
+        return -1;
     p.ticks = strtoull (at, NULL, 10);
-    if (read_small ("/proc/sys/kernel/random/boot_id", buf, sizeof (p.boot)))
-        buf[strcspn (buf, "\n")] = 0;
-    else
+    found = read_small ("/proc/sys/kernel/random/boot_id", buf, sizeof (p.boot));
+    if (found < 0)
+        return -1;
+    if (!found)
         buf[0] = 0;
+    buf[strcspn (buf, "\n")] = 0;
     memcpy (p.boot, buf, strlen (buf) + 1);
     *ret = p;
-    return true;
+    return 1;
 }
 
-bool process_alive (const struct process_identity *p)
+int process_alive (const struct process_identity *p)
 {
     struct process_identity now;
+    int found = p->pid > 0 ? process_identify (p->pid, &now) : 0;
 
-    return p->pid > 0 && process_identify (p->pid, &now) && now.ticks == p->ticks &&
-           !strcmp (now.boot, p->boot);
+    if (found <= 0)
+        return found;
+    return now.ticks == p->ticks && !strcmp (now.boot, p->boot);
 }
 
 int process_open (const struct process_identity *p, struct error *err)
 {
-    int fd = p->pid > 0 ? (int)syscall (SYS_pidfd_open, p->pid, 0) : -1;
+    cleanup_close int fd = p->pid > 0 ? (int)syscall (SYS_pidfd_open, p->pid, 0) : -1;
+    int alive;
 
-    if (fd >= 0 && process_alive (p)) /* asked after the open: the pid cannot have changed hands since */
-        return fd;
-    if (fd >= 0)
-        close (fd);
-    return error_set (err, ESRCH, "process %d is gone", (int)p->pid);
+    if (fd < 0 && p->pid > 0 && errno != ESRCH)
+        return error_errno (err, "process %d", (int)p->pid);
+    alive =
+        fd < 0 ? 0 : process_alive (p); /* asked after the open: the pid cannot have changed hands since */
+    if (alive > 0)
+        return TAKE_FD (fd);
+    return alive < 0 ? error_errno (err, "process %d", (int)p->pid)
+                     : error_set (err, ESRCH, "process %d is gone", (int)p->pid);
 }
 
 /* -- lines ------------------------------------------------------------------------------------------------------ */
@@ -134,19 +148,33 @@ static void write_line (struct str *s, const struct journal_entry *e)
     str_puts (s, "}\n");
 }
 
+/* The last line has no end: a power cut, a disk that was full. */
+static bool is_torn (int fd)
+{
+    off_t size = lseek (fd, 0, SEEK_END);
+    char last;
+
+    return size > 0 && pread (fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
 int journal_append (const char *path, const struct journal_entry *e, struct error *err)
 {
     cleanup_str struct str s = { 0 };
     cleanup_close int fd = -1;
 
+    str_putc (&s, '\n');
     write_line (&s, e);
     if (s.n > JOURNAL_LINE_MAX)
         return error_set (err, EMSGSIZE, "journal %s: a line of %zu bytes", path, s.n);
-    fd = open (path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    fd = open (path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_errno (err, "journal %s", path);
-    if (write (fd, s.p, s.n) != (ssize_t)s.n || fdatasync (fd) < 0)
+    size_t from = is_torn (fd) ? 0 : 1; /* else the torn line would take ours with it */
+    errno = 0;
+    if (write (fd, s.p + from, s.n - from) != (ssize_t)(s.n - from) || fdatasync (fd) < 0) {
+        errno = errno ? errno : ENOSPC; /* it took a part of the line */
         return error_errno (err, "journal %s", path);
+    }
     return 0;
 }
 

@@ -62,11 +62,12 @@ struct journal_entry {
     int exit_code, signal; /* signal 0: it exited by itself */
 };
 
-/* Identity of a live process; false when there is none of that pid (a zombie counts as none). */
-bool process_identify (pid_t pid, struct process_identity *ret);
-/* The same process is still there and no zombie. */
-bool process_alive (const struct process_identity *p);
-/* pidfd of exactly that process; -1 when it is gone. The caller closes it. */
+/* Identity of a live process: 1; 0 when there is none of that pid (a zombie counts as none), -1 when that cannot be told
+ * (no descriptor is free, ...; errno). */
+int process_identify (pid_t pid, struct process_identity *ret);
+/* The same process is still there and no zombie: 1 yes, 0 no, -1 as above. */
+int process_alive (const struct process_identity *p);
+/* pidfd of exactly that process; ESRCH when it is gone. The caller closes it. */
 int process_open (const struct process_identity *p, struct error *err) warn_unused;
 
 /* Append one line and sync it. The file is made (0600) when it is missing. Safe from several processes. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,6 +76,15 @@ static void test_fold (void **state)
     assert_true (e.has_exit && e.exit_code == 3 && !e.signal);
     assert_null (e.reported);
     assert_true (e.t > 5);
+    /* what comes after a torn line is not torn with it */
+    assert_int_equal (
+        journal_append (path, &(struct journal_entry){ .stage = "settling", .process = { "b", 78, 1 } },
+                        &err),
+        0);
+    assert_int_equal (journal_append (path, &(struct journal_entry){ .stage = "reported" }, &err), 0);
+    assert_int_equal (journal_read (a, path, &e, &err), 0);
+    assert_string_equal (e.stage, "reported");
+    assert_int_equal (e.process.pid, 78);
 }
 
 static void test_process (void **state)
@@ -85,28 +95,50 @@ static void test_process (void **state)
     int fd;
 
     (void)state;
-    assert_true (process_identify (getpid (), &me));
-    assert_true (process_alive (&me));
+    assert_int_equal (process_identify (getpid (), &me), 1);
+    assert_int_equal (process_alive (&me), 1);
     me.ticks++;
-    assert_false (process_alive (&me)); /* the same pid, another process */
+    assert_int_equal (process_alive (&me), 0); /* the same pid, another process */
     me.ticks--;
     me.boot[0] ^= 1;
-    assert_false (process_alive (&me)); /* before the machine was started anew */
+    assert_int_equal (process_alive (&me), 0); /* before the machine was started anew */
     pid = fork ();
     if (!pid) {
         pause ();
         _exit (0);
     }
-    assert_true (process_identify (pid, &child));
+    assert_int_equal (process_identify (pid, &child), 1);
     fd = process_open (&child, &err);
     assert_true (fd >= 0);
     close (fd);
     kill (pid, SIGKILL);
-    while (process_alive (&child)) /* a zombie is dead, though its pid is taken */
+    while (process_alive (&child) == 1) /* a zombie is dead, though its pid is taken */
         usleep (1000);
     assert_int_equal (process_open (&child, &err), -1);
     waitpid (pid, NULL, 0);
-    assert_false (process_identify (pid, &child));
+    assert_int_equal (process_identify (pid, &child), 0);
+    assert_int_equal (process_open (&child, &err), -1);
+    assert_int_equal (err.code, ESRCH);
+}
+
+/* When nothing can be opened any more nobody is taken for dead. */
+static void test_process_without_descriptors (void **state)
+{
+    struct process_identity me;
+    struct rlimit before, none = { 0 };
+    struct error err = { 0 };
+
+    (void)state;
+    assert_int_equal (process_identify (getpid (), &me), 1);
+    assert_int_equal (getrlimit (RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &none), 0);
+    int alive = process_alive (&me), fd = process_open (&me, &err);
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &before), 0);
+    assert_int_equal (alive, -1);
+    assert_int_equal (fd, -1);
+    assert_int_equal (err.code, EMFILE);
+    assert_int_equal (process_alive (&me), 1);
 }
 
 static void test_home (void **state)
@@ -131,6 +163,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (test_fold),
         cmocka_unit_test (test_process),
+        cmocka_unit_test (test_process_without_descriptors),
         cmocka_unit_test (test_home),
     };
     return cmocka_run_group_tests (tests, make_folder, drop_folder);

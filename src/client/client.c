@@ -2,7 +2,7 @@
  * mutex; each client has its own connection.
  *
  * The token is renewed when less than a tenth of its life is left (a fixed margin would log in at every call on
- * servers whose tokens are short), and once when a call is answered 401. */
+ * servers whose tokens are short), and when a call is answered 401. */
 #include "client/client.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,7 +25,8 @@ enum {
     PAUSE_FIRST_MS = 100,
     PAUSE_MAX_MS = 5000,
     BRIEF_TRIES = 5,
-    WARN_FROM = 3 /* failed tries before a word is said */
+    LOGIN_TRIES = 8, /* of the patient: a server that starts anew, one of several, may say 401 for a moment */
+    WARN_FROM = 3    /* failed tries before a word is said */
 };
 
 struct session {
@@ -36,7 +37,7 @@ struct session {
     /* under the lock: */
     char *token;
     char *claims;        /* JSON text of the token's middle, "" before the first login */
-    int64_t renew_at;    /* s, 0 = never */
+    int64_t renew_at;    /* of the monotonic clock, ms; 0 = never */
     unsigned generation; /* counts logins */
     char *features;      /* JSON text of x_features, NULL = not asked yet */
 };
@@ -246,7 +247,8 @@ static char *claims_of (const char *token)
     return copy (out.p);
 }
 
-/* Under the lock. */
+/* Under the lock. What is left of its life is counted from now, whatever our clock and the server's say: they may be hours
+ * apart, and ours may be set. */
 static void session_take (struct session *s, const char *token)
 {
     struct text claims;
@@ -257,7 +259,9 @@ static void session_take (struct session *s, const char *token)
     claims = text_of (s->claims);
     end = json_int (json_get (claims, "exp"), 0);
     begun = json_int (json_get (claims, "iat"), now);
-    s->renew_at = end ? end - (end - begun) / 10 : 0;
+    if (now > begun && now < end) /* one that was given to us may be old */
+        begun = now;
+    s->renew_at = end ? clock_monotonic () + (end - begun) * 900 : 0;
     s->generation++;
 }
 
@@ -294,13 +298,13 @@ static int read_answer (struct arena *a, const char *call, const struct http_res
     char *words;
     int code, sub;
 
-    if (json_check (str_text (&r->body), &doc, &why) < 0 || json_kind (doc) != JSON_OBJECT) {
+    if (json_check (str_text (&r->body), &doc, &why) < 0 || json_kind (doc) != JSON_OBJECT ||
+        json_kind (meta = json_get (doc, "meta")) != JSON_OBJECT) {
         int n = (int)(r->body.n < 200 ? r->body.n : 200);
 
-        return error_set (err, (r->status == 200 ? 502 : r->status) * 10000,
+        return error_set (err, (r->status < 400 ? 502 : r->status) * 10000 + CLIENT_FOREIGN,
                           "%s: the server answered %d: %.*s", call, r->status, n, r->body.p ? r->body.p : "");
     }
-    meta = json_get (doc, "meta");
     code = (int)json_int (json_get (meta, "result_code"), r->status);
     sub = (int)json_int (json_get (meta, "result_subcode"), 0);
     if (code == 200) {
@@ -318,10 +322,11 @@ static const char *add_header (struct arena *a, const char **headers, size_t *n,
     return headers[(*n)++] = arena_printf (a, fmt, v);
 }
 
-/* Send once. *ret_status: 0 when there was no answer. `token` NULL: Basic with the key. */
+/* Send once. `token` NULL: Basic with the key. Only an answer that counts stays in the arena: tries may go on for days. */
 static int send_once (struct client *c, struct arena *a, const struct client_request *q, const char *token,
-                      int *ret_status, int64_t *ret_after_ms, struct text *ret, struct error *err)
+                      int64_t *ret_after_ms, struct text *ret, struct error *err)
 {
+    cleanup_arena struct arena *once = arena_create ();
     const char *headers[8];
     size_t n = 0;
     struct http_request hq = { .body = q->body,
@@ -331,20 +336,21 @@ static int send_once (struct client *c, struct arena *a, const struct client_req
                                .timeout_ms = q->wait_ms + (q->timeout_ms     ? q->timeout_ms
                                                            : q->body.n > BIG ? TIMEOUT_BIG_MS
                                                                              : TIMEOUT_MS) };
-    struct http_response r = { .body.arena = a };
+    struct http_response r = { .body.arena = once };
+    struct text data = { 0 };
     int sent;
 
-    *ret_status = 0;
     *ret_after_ms = 0;
-    hq.url = q->version ? arena_printf (a, "%s/v%d.%d/%s", c->s->server, q->version / 1000, q->version % 1000,
-                                        q->call)
-                        : arena_printf (a, "%s/%s", c->s->server, q->call);
-    add_header (a, headers, &n, "Content-Type: %s", q->batch ? "application/json-lines" : "application/json");
-    add_header (a, headers, &n, "X-ClearML-Worker: %s", c->worker);
-    add_header (a, headers, &n, "X-Trains-Worker: %s", c->worker);
+    hq.url = q->version ? arena_printf (once, "%s/v%d.%d/%s", c->s->server, q->version / 1000,
+                                        q->version % 1000, q->call)
+                        : arena_printf (once, "%s/%s", c->s->server, q->call);
+    add_header (once, headers, &n, "Content-Type: %s",
+                q->batch ? "application/json-lines" : "application/json");
+    add_header (once, headers, &n, "X-ClearML-Worker: %s", c->worker);
+    add_header (once, headers, &n, "X-Trains-Worker: %s", c->worker);
     headers[n++] = "X-ClearML-Agent: stoker-1";
     if (token) {
-        add_header (a, headers, &n, "Authorization: Bearer %s", token);
+        add_header (once, headers, &n, "Authorization: Bearer %s", token);
     } else {
         hq.user = c->s->key;
         hq.password = c->s->secret;
@@ -355,21 +361,33 @@ static int send_once (struct client *c, struct arena *a, const struct client_req
         explicit_bzero ((char *)(uintptr_t)headers[n - 1], strlen (headers[n - 1]));
     if (sent < 0)
         return -1;
-    *ret_status = r.status;
     *ret_after_ms = r.retry_after_ms;
-    return read_answer (a, q->call, &r, ret, err);
+    if (read_answer (once, q->call, &r, &data, err) < 0)
+        return -1;
+    *ret = (struct text){ arena_memdup (a, data.p, data.n), data.n };
+    return 0;
 }
 
 /* -- patience --------------------------------------------------------------------------------------------------- */
 
-static bool is_away (int status, int code)
+static bool is_patient (const struct client *c)
 {
-    if (status)
-        return status == 429 || status == 502 || status == 503 || status == 509;
-    return code == ECONNREFUSED || code == ETIMEDOUT || code == EPIPE;
+    return c->patience == CLIENT_PATIENT || c->patience == CLIENT_FOREVER;
 }
 
-static bool may_repeat (const struct client *c, int tries, int status)
+static bool is_unauthorized (const struct error *err)
+{
+    return err->code / 10000 == 401;
+}
+
+static bool is_away (const struct error *err)
+{
+    if (err->code < 10000)
+        return err->code == ECONNREFUSED || err->code == ETIMEDOUT || err->code == EPIPE;
+    return !is_unauthorized (err) && client_undecided (err);
+}
+
+static bool may_repeat (const struct client *c, int tries, const struct error *err)
 {
     switch (c->patience) {
         case CLIENT_ONCE:
@@ -377,11 +395,11 @@ static bool may_repeat (const struct client *c, int tries, int status)
         case CLIENT_BRIEF:
             return tries < BRIEF_TRIES;
         case CLIENT_PATIENT:
-            return (status == 503 && c->wait_on_maintenance) || tries < c->retries;
+            return (err->code / 10000 == 503 && c->wait_on_maintenance) || tries < c->retries;
         case CLIENT_FOREVER:
-            break;
+            return !client_refused (err, 500) || tries < c->retries;
     }
-    return true;
+    return false;
 }
 
 /* Wait before try number `tries` + 1: doubling, cut at the most, and by chance up to half shorter, so that a thousand
@@ -409,19 +427,22 @@ static void say_away (const struct client *c, int tries, const struct error *err
         log_warn ("client", "%s cannot be reached (%d tries): %s", c->s->server, tries, err->text);
 }
 
-/* Repeat send_once while the server is away. */
+/* Repeat send_once while the server is away; a login (token NULL) also when it is refused, for a moment. */
 static int send_patiently (struct client *c, struct arena *a, const struct client_request *q,
-                           const char *token, int *ret_status, struct text *ret, struct error *err)
+                           const char *token, struct text *ret, struct error *err)
 {
     int64_t after_ms;
 
     for (int tries = 1;; tries++) {
-        if (!send_once (c, a, q, token, ret_status, &after_ms, ret, err)) {
+        if (!send_once (c, a, q, token, &after_ms, ret, err)) {
             if (tries > WARN_FROM && c->patience != CLIENT_BRIEF)
                 log_info ("client", "%s is back after %d tries", c->s->server, tries);
             return 0;
         }
-        if (!is_away (*ret_status, err->code) || !may_repeat (c, tries, *ret_status))
+        bool again = is_away (err)                     ? may_repeat (c, tries, err)
+                     : !token && is_unauthorized (err) ? is_patient (c) && tries < LOGIN_TRIES
+                                                       : false;
+        if (!again)
             return -1;
         if (c->patience != CLIENT_BRIEF)
             say_away (c, tries, err);
@@ -440,7 +461,7 @@ static int renew (struct client *c, unsigned generation, struct error *err)
     struct client_request q = { .call = "auth.login", .body = TEXT ("{}") };
     const char *old = NULL, *token;
     struct text data;
-    int status, r;
+    int r;
 
     pthread_mutex_lock (&s->lock);
     if (s->generation != generation) {
@@ -452,7 +473,7 @@ static int renew (struct client *c, unsigned generation, struct error *err)
     pthread_mutex_unlock (&s->lock);
     if (s->lifetime_s)
         q.body = text_of (arena_printf (a, "{\"expiration_sec\":%lld}", (long long)s->lifetime_s));
-    r = send_patiently (c, a, &q, old, &status, &data, err);
+    r = send_patiently (c, a, &q, old, &data, err);
     if (r < 0 && client_refused (err, 401))
         return error_set (err, err->code, "%s refuses the credentials: %s", s->server, err->text);
     if (r < 0 && (err->code == ECONNREFUSED || err->code == ETIMEDOUT))
@@ -482,7 +503,7 @@ static int token_get (struct client *c, struct arena *a, const char **ret, unsig
         if (s->token && !*s->claims && !s->generation)
             session_take (s, arena_strdup (a, s->token)); /* one that was given to us */
         *ret_generation = s->generation;
-        stale = !s->token || (s->renew_at && clock_now () / 1000 >= s->renew_at);
+        stale = !s->token || (s->renew_at && clock_monotonic () >= s->renew_at);
         if (!stale || (tries && s->token))
             *ret = arena_strdup (a, s->token);
         pthread_mutex_unlock (&s->lock);
@@ -511,7 +532,6 @@ void client_logout (struct client *c)
     struct error err;
     const char *token = NULL;
     int64_t after;
-    int status;
 
     pthread_mutex_lock (&s->lock);
     if (*s->key && s->token) { /* a token that was given to us belongs to whoever gave it */
@@ -520,7 +540,7 @@ void client_logout (struct client *c)
         s->generation++;
     }
     pthread_mutex_unlock (&s->lock);
-    if (token && send_once (c, a, &q, token, &status, &after, &data, &err) < 0)
+    if (token && send_once (c, a, &q, token, &after, &data, &err) < 0)
         log_debug ("client", "log out: %s", err.text);
 }
 
@@ -531,14 +551,14 @@ int client_send (struct client *c, struct arena *a, const struct client_request 
 {
     const char *token = NULL;
     unsigned generation;
-    int status = 0;
 
     for (int logins = 0;; logins++) {
         if (token_get (c, a, &token, &generation, err) < 0)
             return -1;
-        if (!send_patiently (c, a, q, token, &status, ret, err))
+        if (!send_patiently (c, a, q, token, ret, err))
             return 0;
-        if (status != 401 || logins)
+        if (!is_unauthorized (err) || logins >= (is_patient (c) ? LOGIN_TRIES : 1) ||
+            (logins && pause_before (c, logins, 0, err) < 0))
             return -1;
         if (renew (c, generation, err) < 0) /* revoked, or the server has new secrets */
             return -1;
@@ -559,7 +579,7 @@ static int ask_features (struct client *c, struct error *err)
     struct text data = { 0 }, v;
 
     if (client_call (c, a, "server.info", 0, TEXT ("{}"), &data, err) < 0) {
-        if (!client_refused (err, 400) && !client_refused (err, 404)) /* another time it may say more */
+        if (client_undecided (err)) /* another time it may say more */
             return -1;
         data = TEXT ("{}");
     }

@@ -14,12 +14,13 @@
 
 struct client;
 
-/* How long a call is repeated when the server cannot be reached or says 429, 502, 503 or 509. */
+/* How long a call is repeated when the server cannot be reached, is in trouble (5xx, 429), or something else answers in
+ * its place (a gateway's page). */
 enum client_patience {
     CLIENT_BRIEF,   /* 4 times, some 2 seconds: for people at a keyboard, and at start */
     CLIENT_ONCE,    /* not at all */
     CLIENT_PATIENT, /* api.http.retries.total times (503 without end), pauses of at most 5 s: minutes */
-    CLIENT_FOREVER
+    CLIENT_FOREVER  /* without end; what the server itself calls its error (500) as often as PATIENT */
 };
 
 /* Takes what it needs out of the configuration (api.*). Nothing is sent yet. */
@@ -41,8 +42,9 @@ char *client_claim (struct client *c, struct arena *a, const char *dotted);
 const char *client_server (const struct client *c); /* its address without credentials */
 
 /* One call: "tasks.get_by_id", version as major * 1000 + minor (0 = none asked for), a JSON object text. *ret is the
- * answer's `data` in the arena. The server's refusals: err->code = status * 10000 + subcode and its words; no answer:
- * the codes of io/http_client.h. */
+ * answer's `data` in the arena. The server's refusals: err->code = status * 10000 + subcode and its words (subcode
+ * CLIENT_FOREIGN: the answer is not the server's but something's on the way); no answer: the codes of io/http_client.h. */
+enum { CLIENT_FOREIGN = 9999 };
 int client_call (struct client *c, struct arena *a, const char *call, int version, struct text body,
                  struct text *ret, struct error *err) warn_unused;
 
@@ -70,5 +72,15 @@ int client_advise (const struct conf *conf, struct error *err);
 /* Did the server answer with this status? (err->code of a refusal) */
 static inline bool client_refused (const struct error *err, int status)
 {
-    return err->code / 10000 == status;
+    return err->code / 10000 == status && err->code % 10000 != CLIENT_FOREIGN;
+}
+
+/* A failed call has decided nothing: no answer, one that is not the server's, its own trouble, or a login that is not good
+ * (now). Whoever asks may not take it for a no: the same call may be taken another time. */
+static inline bool client_undecided (const struct error *err)
+{
+    int status = err->code / 10000;
+    bool foreign = status && err->code % 10000 == CLIENT_FOREIGN;
+
+    return !status || status >= 500 || status == 429 || status == 401 || (foreign && status != 413);
 }

@@ -15,8 +15,11 @@
 #include <unistd.h>
 
 static int listener, port;
-static atomic_int logins, calls, away, no_token; /* away: how many 503 to give; no_token: how many 401 */
-static atomic_long token_life = 1000000;
+static atomic_int logins, calls, away,
+    no_token; /* away: how many times to give `away_answer`; no_token: how many 401 */
+static const char *away_answer;
+static atomic_long token_life = 1000000, skew; /* of the server's clock, s */
+#define BUSY "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char last[4096]; /* the last request */
 
@@ -51,7 +54,7 @@ static void answer (struct str *out, int status, int code, int sub, const char *
 static void reply (struct str *out, const char *path)
 {
     cleanup_str struct str claims = { 0 }, data = { 0 };
-    long now = (long)(clock_now () / 1000);
+    long now = (long)(clock_now () / 1000) + skew;
 
     if (!strncmp (path, "/auth.login ", 12)) {
         logins++;
@@ -67,7 +70,7 @@ static void reply (struct str *out, const char *path)
     calls++;
     if (away > 0) {
         away--;
-        str_puts (out, "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy");
+        str_puts (out, away_answer);
     } else if (no_token > 0) {
         no_token--;
         answer (out, 401, 401, 30, "Unauthorized (invalid token)", "{}");
@@ -156,6 +159,8 @@ static struct client *client_of (struct arena *a, int to)
         fail_msg ("%s", err.text);
     logins = calls = away = no_token = 0;
     token_life = 1000000;
+    skew = 0;
+    away_answer = BUSY;
     return c;
 }
 
@@ -210,8 +215,78 @@ static void test_renewal (void **state)
     assert_int_equal (client_call (c, a, "x.y", 0, TEXT ("{}"), &data, &err), -1);
     assert_int_equal (logins, 4); /* and not for ever */
     assert_true (client_refused (&err, 401));
+    client_set_patience (c, CLIENT_FOREVER);
+    no_token = 3;
+    assert_int_equal (client_call (c, a, "x.y", 0, TEXT ("{}"), &data, &err),
+                      0); /* who may wait asks more often */
+    assert_int_equal (logins, 7);
     client_destroy (c);
     clock_turn (-950 * 1000);
+}
+
+/* Clocks that are hours apart, and one that is set. */
+static void test_clocks (void **state)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct error err = { 0 };
+    struct text data;
+
+    (void)state;
+    for (long apart = -20000; apart <= 20000; apart += 10000) {
+        struct client *c = client_of (a, port);
+
+        token_life = 1000;
+        skew = apart;
+        for (int i = 0; i < 3; i++)
+            assert_int_equal (client_call (c, a, "x.y", 0, TEXT ("{}"), &data, &err), 0);
+        assert_int_equal (logins, 1);
+        clock_turn (950 * 1000);
+        assert_int_equal (client_call (c, a, "x.y", 0, TEXT ("{}"), &data, &err), 0);
+        assert_int_equal (logins, 2);
+        clock_turn (-950 * 1000);
+        client_destroy (c);
+    }
+}
+
+/* A wish that is not answered by the server itself has decided nothing, and is repeated. */
+static void test_in_place_of_the_server (void **state)
+{
+    static const struct {
+        const char *answer;
+        int code;
+    } rows[] = {
+        { "HTTP/1.1 500 X\r\nContent-Length: 30\r\n\r\n{\"meta\":{\"result_code\":500}}  ", 5000000 },
+        { "HTTP/1.1 500 X\r\nContent-Length: 4\r\n\r\n<h1>", 5000000 + CLIENT_FOREIGN },
+        { "HTTP/1.1 504 X\r\nContent-Length: 4\r\n\r\n<h1>", 5040000 + CLIENT_FOREIGN },
+        { "HTTP/1.1 404 X\r\nContent-Length: 4\r\n\r\n<h1>", 4040000 + CLIENT_FOREIGN },
+        { "HTTP/1.1 404 X\r\nContent-Length: 14\r\n\r\n{\"error\":\"no\"}", 4040000 + CLIENT_FOREIGN },
+        { "HTTP/1.1 400 X\r\nContent-Length: 4\r\n\r\n<h1>", 4000000 + CLIENT_FOREIGN },
+        { "HTTP/1.1 200 X\r\nContent-Length: 4\r\n\r\n<h1>", 5020000 + CLIENT_FOREIGN },
+        { "HTTP/1.1 302 X\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n", 5020000 + CLIENT_FOREIGN },
+        { "SSH-2.0-OpenSSH_9.2\r\n", EPIPE },
+    };
+    cleanup_arena struct arena *a = arena_create ();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof (rows) / sizeof (*rows); i++) {
+        struct client *c = client_of (a, port);
+        struct error err = { 0 };
+        struct text data;
+
+        client_set_patience (c, CLIENT_PATIENT);
+        away_answer = rows[i].answer;
+        away = 2;
+        assert_int_equal (client_call (c, a, "x.y", 0, TEXT ("{}"), &data, &err), 0);
+        assert_true (text_is (data, "{\"n\":1}"));
+        client_set_patience (c, CLIENT_ONCE);
+        away = 1;
+        assert_int_equal (client_feature (c, "claim", &err), -1);
+        assert_int_equal (err.code, rows[i].code);
+        assert_true (client_undecided (&err));
+        assert_false (client_refused (&err, 400) || client_refused (&err, 404));
+        assert_int_equal (client_feature (c, "claim", &err), 2);
+        client_destroy (c);
+    }
 }
 
 static void test_repeats (void **state)
@@ -230,7 +305,7 @@ static void test_repeats (void **state)
     client_set_patience (c, CLIENT_ONCE);
     assert_int_equal (client_call (c, a, "x.y", 0, TEXT ("{}"), &data, &err), -1);
     assert_int_equal (calls, 4);
-    assert_int_equal (err.code, 5030000);
+    assert_int_equal (err.code, 5030000 + CLIENT_FOREIGN);
     client_set_patience (c, CLIENT_FOREVER);
     client_set_abort (c, fd);
     assert_int_equal (client_call (c, a, "x.y", 0, TEXT ("{}"), &data, &err),
@@ -295,8 +370,13 @@ static void test_unusable (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (test_login),    cmocka_unit_test (test_renewal),  cmocka_unit_test (test_repeats),
-        cmocka_unit_test (test_features), cmocka_unit_test (test_unusable),
+        cmocka_unit_test (test_login),
+        cmocka_unit_test (test_renewal),
+        cmocka_unit_test (test_repeats),
+        cmocka_unit_test (test_clocks),
+        cmocka_unit_test (test_in_place_of_the_server),
+        cmocka_unit_test (test_features),
+        cmocka_unit_test (test_unusable),
     };
     return cmocka_run_group_tests (tests, start, NULL);
 }

@@ -29,7 +29,7 @@ static int local_start (const struct placement *p, struct engine_run *ret, struc
     if (spawn_start (&s, &c, err) < 0)
         return -1;
     *ret = (struct engine_run){ .pidfd = c.pidfd, .child = true };
-    if (!process_identify (c.pid, &ret->process))
+    if (process_identify (c.pid, &ret->process) <= 0)
         ret->process.pid = c.pid; /* it has ended already: pidfd says so */
     return 0;
 }
@@ -97,7 +97,7 @@ static size_t local_sweep (const char *variable, int signum)
         if (pid <= 1 || pid == getpid ())
             continue;
         snprintf (path, sizeof (path), "/proc/%d/environ", (int)pid);
-        if (!process_identify (pid, &who) || file_read (path, ENVIRON_MAX, &env, &err) < 0 ||
+        if (process_identify (pid, &who) <= 0 || file_read (path, ENVIRON_MAX, &env, &err) < 0 ||
             !environ_has (&env, variable))
             continue;
         struct engine_run r = { .pidfd = process_open (&who, &err) };

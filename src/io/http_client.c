@@ -338,7 +338,7 @@ static struct curl_slist *set_request (struct sending *s, CURL *e)
     return headers;
 }
 
-static int code_of (CURLcode c)
+static int code_of (CURLcode c, const char *url)
 {
     switch (c) {
         case CURLE_COULDNT_RESOLVE_HOST:
@@ -351,11 +351,14 @@ static int code_of (CURLcode c)
         case CURLE_RECV_ERROR:
         case CURLE_GOT_NOTHING:
         case CURLE_PARTIAL_FILE:
+        case CURLE_SSL_CONNECT_ERROR: /* also when it is cut off in the middle of the handshake */
+        case CURLE_WEIRD_SERVER_REPLY:
             return EPIPE;
         case CURLE_OUT_OF_MEMORY:
             return ENOMEM;
+        case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, or what answers does not speak HTTP */
+            return strncasecmp (url, "http", 4) ? EINVAL : EPIPE;
         case CURLE_URL_MALFORMAT:
-        case CURLE_UNSUPPORTED_PROTOCOL:
             return EINVAL;
         default:
             return EPROTO;
@@ -394,7 +397,7 @@ static int finish (struct sending *s, CURLcode code)
     long status = 0;
 
     if (code && !s->failed)
-        return error_set (s->err, code_of (code), "%s",
+        return error_set (s->err, code_of (code, s->q->url), "%s",
                           s->c->words[0] ? s->c->words : curl_easy_strerror (code));
     if (code)
         return -1;

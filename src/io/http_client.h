@@ -65,7 +65,7 @@ struct http_response {
 /* 0: there is an answer, whatever its status. -1: there is none; err->code says how far it came:
  *   ECONNREFUSED  never reached the server (refused, no such host, no route): safe to repeat
  *   ETIMEDOUT     connecting: as above is not sure; the server may have worked on it
- *   EPIPE         the connection was lost on the way: as ETIMEDOUT
+ *   EPIPE         the connection was lost on the way, or what answers does not speak HTTP or TLS: as ETIMEDOUT
  *   EPROTO        TLS or HTTP broken: repeating does not help
  *   ECANCELED     abort_fd;  EFBIG  body too long;  others come from sink and descriptors. */
 int http_client_send (struct http_client *c, const struct http_request *q, struct http_response *ret,

@@ -99,7 +99,7 @@ static bool told_to_stop (struct run *r)
     return stop_get (&r->stop) == STOP_SIGNAL;
 }
 
-/* Set the final status, however long the server is away; a second signal gives up. */
+/* Set the final status, however long the server is away; a second signal gives up. What was set, NULL = it is not known. */
 static const char *report (struct run *r, const struct verdict *v)
 {
     struct text ignored;
@@ -107,19 +107,20 @@ static const char *report (struct run *r, const struct verdict *v)
     if (!v->call || !r->rank0 || r->options->quiet)
         return "none";
     client_set_patience (r->client, told_to_stop (r) ? CLIENT_BRIEF : CLIENT_FOREVER);
-    if (guard_task_taken (r->guard,
-                          r->client)) { /* while nothing could be heard of us: it is no longer ours to end */
+    int taken = guard_task_taken (r->guard, r->client, &err);
+    if (taken > 0) { /* while nothing could be heard of us: it is no longer ours to end */
         log_info ("run", "%s: not said, another agent has taken the task", v->call);
         return "none";
     }
-    if (run_call (r, v->call, status_body (r, v), &ignored, &err) == 0)
+    if (taken == 0 && run_call (r, v->call, status_body (r, v), &ignored, &err) == 0)
         return v->status;
-    if (err.code >= 10000) { /* the task ended itself, or somebody was faster: theirs stands */
-        log_info ("run", "%s: %s", v->call, err.text);
-        return "none";
+    if (client_undecided (&err)) {
+        log_error ("run", "%s: %s", v->call, err.text);
+        return NULL;
     }
-    log_error ("run", "%s: %s", v->call, err.text);
-    return NULL;
+    log_info ("run", "%s: %s", v->call,
+              err.text); /* the task ended itself, or somebody was faster: theirs stands */
+    return "none";
 }
 
 static void flush (struct run *r)

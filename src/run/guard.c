@@ -171,7 +171,8 @@ static int wait_for_change (struct guard *g, struct arena *a, struct text *ret)
     if (client_send (g->client, a, &q, ret, &err) < 0) {
         if (client_refused (&err, 404))
             g->can_watch = 0;
-        return client_refused (&err, 400) ? 0 : -1;
+        /* two must say that it is gone: a run is ended for it */
+        return client_refused (&err, 400) ? look (g, a, "\"status\"", ret) : -1;
     }
     char *status = json_string (a, json_get (*ret, "status")),
          *message = json_string (a, json_get (*ret, "status_message"));
@@ -337,16 +338,15 @@ void guard_running (struct guard *g)
         atomic_store (&g->running, clock_monotonic ());
 }
 
-bool guard_task_taken (struct guard *g, struct client *c)
+int guard_task_taken (struct guard *g, struct client *c, struct error *err)
 {
     cleanup_arena struct arena *a = arena_create ();
     struct text task;
-    struct error err = { 0 };
     if (!g || !g->run)
-        return false;
+        return 0;
     const char *body = arena_printf (a, "{\"task\":\"%s\"}", g->o.task);
-    if (client_call (c, a, "x_tasks.watch", 0, text_of (body), &task, &err) < 0)
-        return false; /* what comes next fails the same way, and says so */
+    if (client_call (c, a, "x_tasks.watch", 0, text_of (body), &task, err) < 0)
+        return client_undecided (err) ? -1 : 0; /* it is gone, or the server has no such call */
     return json_string_is (json_get (task, "status"), "in_progress") && is_taken (g, a, task);
 }
 

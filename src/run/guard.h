@@ -23,5 +23,6 @@ int guard_start (const struct client *c, const struct guard_options *o, struct s
                  struct error *err) warn_unused;
 void guard_running (struct guard *g); /* the user's process has started: report the load from now on */
 void guard_stop (struct guard *g);    /* NULL is fine */
-/* Has another agent taken the task by now? Asked by `c`, in its patience; false where it cannot be told. NULL is fine. */
-bool guard_task_taken (struct guard *g, struct client *c);
+/* Has another agent taken the task by now? Asked by `c`, in its patience. 1 = yes, 0 = no, or nobody can know (it is
+ * gone, the server has no such call), -1 = the server does not say. NULL is fine. */
+int guard_task_taken (struct guard *g, struct client *c, struct error *err) warn_unused;

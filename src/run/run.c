@@ -187,7 +187,7 @@ static int run_open (struct run *r, struct error *err)
     client_set_worker (r->client, r->worker);
     client_set_patience (r->client, CLIENT_PATIENT);
     client_set_abort (r->client, r->stop.now_fd);
-    if (process_identify (getpid (), &self)) {
+    if (process_identify (getpid (), &self) > 0) {
         run_journal (r, (struct journal_entry){ .stage = "supervisor",
                                                 .task = r->options->task,
                                                 .run = r->id,

@@ -42,7 +42,7 @@ static int open_run (struct settling *s, struct error *err)
     if (!s->e.run || !s->e.task)
         return error_set (err, EINVAL, "%s names no run", s->journal);
     s->worker = s->o->worker ? s->o->worker : s->e.worker ? s->e.worker : "";
-    if (!process_identify (getpid (), &me.process))
+    if (process_identify (getpid (), &me.process) <= 0)
         return error_set (err, ESRCH, "no process of our own");
     if (journal_append (s->journal, &me, err) < 0 || client_create (s->o->conf, &s->client, err) < 0)
         return -1;
@@ -86,7 +86,7 @@ static int is_taken (struct settling *s, struct error *err)
         return can_watch;
     if (client_call (s->client, s->a, "x_tasks.watch", 0,
                      text_of (arena_printf (s->a, "{\"task\":\"%s\"}", s->e.task)), &data, err) < 0)
-        return client_refused (err, 400) ? 0 : -1;
+        return client_undecided (err) ? -1 : 0;
     const char *run = json_string (s->a, json_get (data, "run"));
     return run && strcmp (run, ours);
 }
@@ -102,7 +102,7 @@ static int in_progress (struct settling *s, struct error *err)
     json_put_string (&body, s->e.task);
     str_puts (&body, "],\"only_fields\":[\"id\",\"status\"],\"search_hidden\":true}");
     if (client_call (s->client, s->a, "tasks.get_all", 0, str_text (&body), &data, err) < 0)
-        return err->code < 10000 || err->code / 10000 >= 500 ? -1 : 0;
+        return client_undecided (err) ? -1 : 0;
     for (struct json_iter it = json_iter (json_get (data, "tasks")); json_next (&it);)
         status = json_string (s->a, json_get (it.value, "status"));
     return status && !strcmp (status, "in_progress");
@@ -144,7 +144,7 @@ static int report (struct settling *s, struct error *err)
     json_put_string (&body, arena_printf (s->a, "Changed by stoker agent %s", s->worker));
     str_putc (&body, '}');
     if (strcmp (status, "none") && client_call (s->client, s->a, call, 0, str_text (&body), &data, err) < 0) {
-        if (err->code < 10000)
+        if (client_undecided (err))
             return -1;
         status = "none"; /* somebody was faster */
     }

@@ -54,11 +54,11 @@ static void rest (struct ship *s)
     poll (&p, 1, (int)(s->pause - s->pause * (clock_now_us () % 100) / 400)); /* up to a quarter less */
 }
 
-/* Worth another try with the same bytes: no answer, or the server's own trouble. */
+/* Worth another try with the same bytes. What stands on the way may refuse bytes for what they say (a firewall), for ever. */
 static bool server_away (const struct error *err)
 {
     int status = err->code / 10000;
-    return err->code < 10000 || status >= 500 || status == 429 || status == 401;
+    return client_undecided (err) && status != 400 && status != 403 && status != 406;
 }
 
 /* -- console lines -------------------------------------------------------------------------------------------------- */

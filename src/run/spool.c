@@ -68,12 +68,14 @@ static void segment_mend (struct spool *s, const char *path)
         s->number = json_int (json_get (doc, "x_offset"), s->number);
 }
 
-static void scan (struct spool *s)
+static int scan (struct spool *s, struct error *err)
 {
     struct dirent **list;
     int n = scandir (s->folder, &list, NULL, alphasort);
     long first = 0;
     char path[4096];
+    if (n < 0) /* numbers that are given twice would be lines that are taken for known */
+        return error_errno (err, "%s", s->folder);
     for (int i = 0; i < n; i++) {
         long k;
         int end = 0;
@@ -86,8 +88,7 @@ static void scan (struct spool *s)
         }
         free (list[i]);
     }
-    if (n >= 0)
-        free (list);
+    free (list);
     if (!first)
         first = s->write.segment = 1;
     s->read = (struct place){ first, 0 };
@@ -106,6 +107,7 @@ static void scan (struct spool *s)
             }
         }
     }
+    return 0;
 }
 
 int spool_open (const struct spool_options *o, struct spool **ret, struct error *err)
@@ -128,8 +130,7 @@ int spool_open (const struct spool_options *o, struct spool **ret, struct error 
     str_puts (&tail, ",\"x_offset\":");
     s->folder = strdup (o->folder), s->head = strdup (head.p), s->tail_id = strdup (tail.p);
     s->most = o->most, s->fd = s->read_fd = -1;
-    scan (s);
-    if (segment_open (s, err) < 0) {
+    if (scan (s, err) < 0 || segment_open (s, err) < 0) {
         spool_close (s);
         return -1;
     }
@@ -173,9 +174,13 @@ static void write_event (struct spool *s, const char *level, struct text line, i
     struct error err;
     if (s->write.offset >= SEGMENT) {
         close (s->fd);
+        s->fd = -1;
         s->write = (struct place){ s->write.segment + 1, 0 };
-        if (segment_open (s, &err) < 0)
-            return;
+    }
+    if (s->fd < 0 &&
+        segment_open (s, &err) < 0) { /* no disk space, no descriptor: another line may find it */
+        s->dropped++;
+        return;
     }
     str_reset (&s->event);
     str_puts (&s->event, s->head);
@@ -203,8 +208,11 @@ void spool_add (struct spool *s, const char *level, struct text line, int64_t ti
             int n = snprintf (note, sizeof note,
                               "[%lld lines were dropped here: the disk space for waiting lines was used up]",
                               (long long)s->dropped);
+            int64_t dropped = s->dropped;
             s->dropped = 0;
             write_event (s, "WARNING", (struct text){ note, (size_t)n }, time);
+            if (s->dropped)
+                s->dropped = dropped;
         }
         write_event (s, level, line, time);
     }
@@ -213,18 +221,19 @@ void spool_add (struct spool *s, const char *level, struct text line, int64_t ti
 }
 
 /* -- taking -------------------------------------------------------------------------------------------------------- */
-/* Open the segment that is read; finished ones before it are removed. */
-static bool read_open (struct spool *s)
+/* Open the segment that is read; finished ones before it are removed. 1 = open, 0 = it is lost, -1 = it cannot be opened
+ * now. */
+static int read_open (struct spool *s)
 {
     char path[4096];
     if (s->read_fd >= 0 && s->read_segment == s->read.segment)
-        return true;
+        return 1;
     if (s->read_fd >= 0)
         close (s->read_fd);
     segment_path (s, s->read.segment, path, sizeof path);
     s->read_fd = open (path, O_RDONLY | O_CLOEXEC);
     s->read_segment = s->read.segment;
-    return s->read_fd >= 0;
+    return s->read_fd >= 0 ? 1 : errno == ENOENT ? 0 : -1;
 }
 
 /* At the end of a segment that is no longer written: on to the next. */
@@ -244,10 +253,12 @@ bool spool_next (struct spool *s, size_t max, struct str *ret)
     pthread_mutex_lock (&s->lock);
     bool got = false;
     struct stat st;
-    do
-        if (!read_open (s) || fstat (s->read_fd, &st) < 0)
+    int open;
+    do {
+        open = read_open (s);
+        if (open <= 0 || fstat (s->read_fd, &st) < 0)
             st.st_size = s->read.offset; /* lost: skip it */
-    while (read_advance (s, st.st_size));
+    } while (open >= 0 && read_advance (s, st.st_size));
     size_t left = (size_t)(st.st_size - s->read.offset), n = left < max ? left : max;
     while (left && !got) {
         char *room = str_room (ret, n);

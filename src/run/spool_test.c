@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static struct spool *open_in (struct folder *f, int64_t most)
 {
@@ -119,6 +120,39 @@ static void the_limit_drops_and_says_so (void **state)
     folder_done (&f);
 }
 
+/* What cannot be opened for a moment is neither lost nor given up for good. */
+static void files_that_do_not_open_for_a_while (void **state)
+{
+    (void)state;
+    struct folder f = folder_new ();
+    struct spool *s = open_in (&f, 0);
+    struct str big = { .arena = f.arena };
+    for (int i = 0; i < 1000000; i++)
+        str_putc (&big, 'x');
+    for (int i = 1; i <= 5; i++) /* fills a segment */
+        add (s, big.p, i);
+    folder_sh (&f, "mkdir console.00000002"); /* the next one cannot be written */
+    add (s, "dropped", 6);
+    add (s, "dropped", 7);
+    folder_sh (&f, "rmdir console.00000002");
+    add (s, "after", 8);
+    struct rlimit before, none = { 0 };
+    assert_int_equal (getrlimit (RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &none), 0);
+    const char *nothing = take (&f, s, 100, true);
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &before), 0);
+    assert_string_equal (nothing, "");
+    for (int i = 1; i <= 5; i++)
+        assert_int_equal (strlen (strstr (take (&f, s, 100, true), "xx")) / 1000, 1000);
+    const char *p = take (&f, s, 4000, true);
+    assert_non_null (strstr (p, "[2 lines were dropped here"));
+    assert_non_null (strstr (p, "\"after\""));
+    assert_string_equal (take (&f, s, 4000, true), "");
+    spool_close (s);
+    folder_done (&f);
+}
+
 static void one_event_longer_than_max (void **state)
 {
     (void)state;
@@ -140,6 +174,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test (events_as_they_are_sent),
                                         cmocka_unit_test (order_over_segments_and_crashes),
+                                        cmocka_unit_test (files_that_do_not_open_for_a_while),
                                         cmocka_unit_test (the_limit_drops_and_says_so),
                                         cmocka_unit_test (one_event_longer_than_max) };
     return cmocka_run_group_tests (tests, NULL, NULL);

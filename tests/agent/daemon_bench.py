@@ -6,6 +6,7 @@ nothing depends on how fast anything is.
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -197,16 +198,69 @@ def check_counted(server, task):
     return n
 
 
-class Proxy:
-    """TCP between agent and server: can be cut, can swallow answers to a call (the first of them that holds `mark`, or all
-    for which lose (number of the answer) is true), counts what passes."""
+# What a request can meet on its way, beside its answer: {name: (does the server see it?, what comes back)}. None: the
+# connection is closed; a number: of the server's own answer, all but so many bytes.
+HTML = b"<html><body><h1>no upstream</h1></body></html>"
 
-    def __init__(self, port):
+
+def http(status, body, *headers, kind="text/html"):
+    head = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}", "Connection: close", *headers]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+def api(status, subcode, words):
+    """As the server itself refuses."""
+    meta = {"id": "0" * 32, "result_code": status, "result_subcode": subcode, "result_msg": words, "error_stack": None}
+    return http(status, json.dumps({"meta": meta, "data": {}}).encode(), kind="application/json")
+
+
+FAULTS = {
+    "no answer": (True, None),
+    "not heard": (False, None),
+    "cut short": (True, 4),
+    "done, 502": (True, http(502, HTML)),
+    "500": (False, api(500, 100, "General data error")),
+    "500 html": (False, http(500, HTML)),
+    "503 later": (False, http(503, HTML, "Retry-After: 1")),
+    "429": (False, http(429, b"slow down", kind="text/plain")),
+    "401": (False, api(401, 30, "Unauthorized (invalid token)")),
+    "404 html": (False, http(404, HTML)),
+    "200 html": (False, http(200, HTML)),
+    "no http": (False, b"SSH-2.0-OpenSSH_9.2\r\n"),
+}
+
+
+class Proxy:
+    """TCP between agent and server: can be cut; can do something else with a call than to pass it on (fail: by a name of
+    FAULTS, so often); can hold the answers of a call; can swallow answers to a call (the first of them that holds `mark`,
+    or all for which lose (number of the answer) is true). Counts what passes. plain: as if the server had no calls of ours."""
+
+    PLAIN = [(b"x_queues.", b"y_queues."), (b"x_tasks.", b"y_tasks."), (b"x_events.", b"y_events."), (b"x_features", b"y_features")]
+
+    def __init__(self, port, plain=False):
         self.to, (self.port,) = port, free_ports(1)
+        self.renamed = self.PLAIN if plain else []
         self.swallow, self.swallowed, self.seen = None, 0, []
         self.mark, self.answers, self.lose = b'"task":', 0, lambda n: n == 0
+        self.failing, self.failed = {}, {}  # {call: [fault, how often]}, {call: how often it did}
+        self.held, self.waiting, self.release = None, 0, threading.Event()
         self.lock, self.pairs = threading.Lock(), []
         self.open()
+
+    def fail(self, call, fault, times=1):
+        """The next so many requests of a call meet a fault; it stands in `failing` until one has passed after them."""
+        with self.lock:
+            self.failing[call] = [FAULTS[fault], times]
+            self.failed[call] = 0
+
+    def hold(self, call):
+        """Requests of a call wait (so many of them: `waiting`), until let_go ()."""
+        self.release.clear()
+        self.held, self.waiting = call.encode(), 0
+
+    def let_go(self):
+        self.held = None
+        self.release.set()
 
     def open(self):
         self.listener = socket.socket()
@@ -219,6 +273,7 @@ class Proxy:
         """Nobody is there any more, and those who talk are cut off."""
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+        self.let_go()
         with self.lock:
             pairs, self.pairs = self.pairs, []
         for pair in pairs:
@@ -242,7 +297,7 @@ class Proxy:
                 return
             with self.lock:
                 self.pairs.append((a, b))
-            state = {"drop": False}
+            state = {"drop": False, "fault": None}
             threading.Thread(target=self.pump, args=(a, b, state, True), daemon=True).start()
             threading.Thread(target=self.pump, args=(b, a, state, False), daemon=True).start()
 
@@ -253,34 +308,66 @@ class Proxy:
             self.swallowed += lost
             return lost
 
+    def fault_of(self, head):
+        with self.lock:
+            for call, row in list(self.failing.items()):
+                if call.encode() not in head:
+                    continue
+                if not row[1]:
+                    del self.failing[call]
+                    return None
+                row[1] -= 1
+                self.failed[call] += 1
+                return row[0]
+        return None
+
+    @staticmethod
+    def whole(data, source):
+        """The rest of a message that has begun."""
+        while b"\r\n\r\n" not in data and (more := source.recv(65536)):
+            data += more
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        while length and len(body) < int(length[1]) and (more := source.recv(65536)):
+            data, body = data + more, body + more
+        return data
+
+    def on_request(self, data, source, state):
+        """False: it goes no further."""
+        head = data.split(b"\r\n", 1)[0]
+        self.seen.append(head)
+        if not head.endswith(b"HTTP/1.1"):
+            return True
+        state["drop"] = bool(self.swallow) and self.swallow in head
+        state["fault"] = self.fault_of(head)
+        if self.held and self.held in head:
+            self.waiting += 1
+            self.release.wait(GUARD)
+        if not state["fault"] or state["fault"][0]:
+            return True
+        self.whole(data, source)
+        if state["fault"][1]:
+            source.sendall(state["fault"][1])
+        return False
+
+    def on_answer(self, data, source, sink, state):
+        """False: it goes no further."""
+        if state["drop"] and self.mark in data and self.is_lost():
+            return False
+        if not state["fault"]:
+            return True
+        answer, data = state["fault"][1], self.whole(data, source)
+        if answer:
+            sink.sendall(data[:-answer] if isinstance(answer, int) else answer)
+        return False
+
     def pump(self, source, sink, state, request):
         try:
             while data := source.recv(65536):
-                if request:
-                    head = data.split(b"\r\n", 1)[0]
-                    self.seen.append(head)
-                    if head.endswith(b"HTTP/1.1"):
-                        state["drop"] = bool(self.swallow) and self.swallow in head
-                elif state["drop"] and self.mark in data and self.is_lost():
+                if not (self.on_request(data, source, state) if request else self.on_answer(data, source, sink, state)):
                     break
-                sink.sendall(data)
-        except OSError:
-            pass
-        self.close((source, sink))
-
-
-class PlainProxy(Proxy):
-    """Makes our server look like one without our own calls: they are unknown, server.info says nothing of them."""
-
-    def pump(self, source, sink, state, request):
-        try:
-            while data := source.recv(65536):
-                if request:
-                    self.seen.append(data.split(b"\r\n", 1)[0])
-                    data = data.replace(b"x_queues.", b"y_queues.").replace(b"x_tasks.", b"y_tasks.").replace(
-                        b"x_events.", b"y_events.")
-                else:
-                    data = data.replace(b"x_features", b"y_features")
+                for ours, other in self.renamed:
+                    data = data.replace(ours, other)
                 sink.sendall(data)
         except OSError:
             pass

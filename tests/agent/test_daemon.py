@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from conftest import GUARD, STOKER, CallError, free_ports, wait_for  # noqa: E402
 from daemon_bench import (  # noqa: E402, F401
-    COUNTER, PlainProxy, carriers, children, config_by, console, daemons, make_task, queue_id, task_of, wait_status)
+    COUNTER, Proxy, carriers, children, config_by, console, daemons, make_task, queue_id, task_of, wait_status)
 
 
 # -- life -----------------------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def test_detached_and_its_log(server, daemons, tmp_path):
 
 def test_server_without_our_calls(server, daemons, tmp_path):
     """It polls as the reference agent does."""
-    proxy = PlainProxy(server.api_port)
+    proxy = Proxy(server.api_port, plain=True)
     conf = config_by(server, proxy, tmp_path / "proxy.conf")
     d = daemons(server, "--queue", "empty", "default", conf=conf,
                 env={"CLEARML_AGENT_QUEUE_POLL_FREQ_SEC": "0.1"}).ready()

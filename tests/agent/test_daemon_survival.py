@@ -3,14 +3,17 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
+
+import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import wait_for  # noqa: E402
+from conftest import STOKER, wait_for  # noqa: E402
 from daemon_bench import (  # noqa: E402, F401
-    COUNTER, Proxy, carriers, check_counted, config_by, console, daemons, lines, make_task, task_of, wait_console,
-    wait_status)
+    COUNTER, Proxy, carriers, check_counted, config_by, console, daemons, lines, make_task, queue_id, task_of,
+    wait_console, wait_status)
 
 
 # -- death ----------------------------------------------------------------------------------------------------------------
@@ -154,6 +157,35 @@ def test_killed_between_claim_and_start(server, daemons, tmp_path):
     wait_for("the folder to be tidied", lambda: not second.journals())
 
 
+@pytest.mark.parametrize("then", ["signs", "is gone"])
+def test_killed_before_the_supervisor_has_signed(server, daemons, tmp_path, then):
+    """The daemon died right behind the start of a supervisor: the next one waits for it, and takes nothing meanwhile."""
+    d = daemons(server, "--queue", "default").ready()
+    d.process.kill()
+    d.process.wait()
+    task = make_task(server, f"open({str(tmp_path / 'runs')!r}, 'a').write('x')", enqueue=False)
+    server.call("tasks.started", task=task, force=True)
+    run = "0123456789abcdef0123456789abcdef"
+    folder = tmp_path / "state" / "runs" / run
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "journal").write_text(json.dumps({"stage": "claimed", "t": 1, "task": task, "run": run,
+                                                "server": server.api, "worker": "box:cpu:0", "queue": ""}) + "\n")
+    late = ["sh", "-c", f'while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; [ {then[0]} = i ] || exec "$@"', "late", STOKER,
+            "execute", "--id", task]
+    supervisor = subprocess.Popen(late, start_new_session=True, env={**d.env, "STOKER_RUN_ID": run, "STOKER_RUN_DIR": str(folder),
+                                                                     "CLEARML_WORKER_ID": "box:cpu:0"})
+    later = make_task(server, "print('after')")
+    second = daemons(server, "--queue", "default").ready()
+    assert task_of(server, task)["status"] == "in_progress"
+    assert task_of(server, later)["status"] == "queued"
+    (tmp_path / "go").touch()
+    assert wait_status(server, task)["status"] == ("completed" if then == "signs" else "failed")
+    supervisor.wait()
+    wait_for("the folder to be tidied", lambda: task not in second.journals())
+    assert not (tmp_path / "runs").exists() or then == "signs" and (tmp_path / "runs").read_text() == "x"
+    assert wait_status(server, later)["status"] == "completed"
+
+
 # -- the wire breaks ------------------------------------------------------------------------------------------------------
 
 def test_claim_answer_lost(server, daemons, tmp_path):
@@ -189,6 +221,35 @@ def test_claim_answer_lost_and_daemon_killed(server, daemons, tmp_path):
     assert wait_status(server, task)["status"] == "completed"
     assert (tmp_path / "runs").read_text() == "x"
     proxy.cut()
+
+
+@pytest.mark.parametrize("fault", ["500", "done, 502", "no answer", "401", "404 html"])
+def test_told_to_stop_when_a_task_has_just_been_taken(server, daemons, tmp_path, fault):
+    """The answer of the claim was lost, and TERM comes before it could be asked for again: the task goes back to the front of
+    its queue, whatever happens to the calls that say so."""
+    proxy = Proxy(server.api_port)
+    proxy.swallow = b"x_queues.claim"
+    d = daemons(server, "--queue", "default", conf=config_by(server, proxy, tmp_path / "proxy.conf")).ready()
+    wait_for("the claim", lambda: any(b"x_queues.claim" in h for h in proxy.seen))
+    proxy.hold("x_queues.claim")
+    task, second = (make_task(server, f"open({str(tmp_path / 'runs')!r}, 'a').write('x')") for _ in range(2))
+    wait_status(server, task, "in_progress")
+    wait_for("the answer to be lost, and the next question", lambda: proxy.swallowed and proxy.waiting == 1)
+    for call in ("tasks.stopped", "tasks.enqueue", "queues.move_task_to_front"):
+        proxy.fail(call, fault, 2)
+    d.process.terminate()
+    wait_for("the last question", lambda: proxy.waiting == 2)
+    proxy.let_go()
+    assert d.wait() == 254
+    assert not proxy.failing
+    assert task_of(server, task)["status"] == "queued"
+    entries = server.call("queues.get_by_id", queue=queue_id(server))["queue"]["entries"]
+    assert [e["task"] for e in entries] == [task, second]
+    assert server.call("workers.get_all")["workers"] == []
+    proxy.cut()
+    daemons(server, "--queue", "default").ready()
+    assert wait_status(server, task)["status"] == wait_status(server, second)["status"] == "completed"
+    assert (tmp_path / "runs").read_text() == "xx"
 
 
 def test_server_away(server_factory, daemons, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "agent"))
 from conftest import GUARD, STOKER, clean_env, wait_for  # noqa: E402
-from daemon_bench import PlainProxy, config_by  # noqa: E402
+from daemon_bench import Proxy, config_by  # noqa: E402
 from test_cli import make_task, repository  # noqa: E402
 
 
@@ -119,7 +119,7 @@ def test_a_log_as_json_and_a_long_tail(shared_server):
 @pytest.fixture
 def plain(shared_server, tmp_path):
     """`stoker <words>` against a server that has none of our own calls: a process."""
-    proxy = PlainProxy(shared_server.api_port)
+    proxy = Proxy(shared_server.api_port, plain=True)
     env = {**shared_server.env(), "CLEARML_CONFIG_FILE": str(config_by(shared_server, proxy, tmp_path / "plain.conf"))}
 
     def start(*words):
