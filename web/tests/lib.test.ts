@@ -22,6 +22,7 @@ import { parseQuery, queryFilter, removeToken, setToken } from '../src/lib/query
 import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf, whyWords } from '../src/lib/task';
 import { fileName, repositoryHref, safeHref, tellFilesUrl } from '../src/lib/url';
 import { refusal } from '../src/api/actions';
+import { listPause } from '../src/api/queries';
 import { splitDiff } from '../src/pages/task/diff';
 import { changesBetween } from '../src/pages/task/changes';
 import { packagesTitle } from '../src/pages/task/execution';
@@ -599,3 +600,6 @@ describe('columns that fit', () => {
   });
   it('may be none', () => expect(names(fitColumns({ metrics: [], params: [] }, { metrics: [], params: [] }, 0, 600, true))).toBe(''));
 });
+
+it('polls a longer list more rarely, a very long one not at all', () =>
+  expect([0, 1, 4, 10, 11].map((n) => listPause(n, 5000))).toEqual([5000, 5000, 20000, 50000, false]));

@@ -63,6 +63,20 @@ const TASK_FIELDS = [
 ].filter((f) => f !== 'runtime.progress');
 export const PAGE = 100;
 
+/** A list is polled the more rarely the more pages of it are loaded, each a call; a very long one not at all. */
+export const listPause = (pages: number, ms: number): number | false => (pages <= MOST_POLLED ? Math.max(1, pages) * ms : false);
+const MOST_POLLED = 10;
+/** When a list is fetched again by itself: by the clock while the page is seen, and when it is seen or connected again. */
+const polled = (ms: number, on = true) => {
+  const may = (q: { state: { data: { pages: unknown[] } | undefined } }): number | false =>
+    on && listPause(q.state.data?.pages.length ?? 0, ms);
+  return {
+    refetchInterval: may,
+    refetchOnWindowFocus: (q: Parameters<typeof may>[0]) => may(q) !== false,
+    refetchOnReconnect: (q: Parameters<typeof may>[0]) => may(q) !== false,
+  };
+};
+
 export const useUser = () =>
   useQuery({
     queryKey: ['users.get_current_user'],
@@ -107,7 +121,7 @@ export function useProjectLevel(parent: string | null, words: string) {
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) => call('projects.get_all_ex', { ...body, page: pageParam }, { signal }).then((d) => d.projects),
     getNextPageParam: (last, pages) => (last.length === PAGE ? pages.length : undefined),
-    refetchInterval: (q) => ((q.state.data?.pages.length ?? 0) <= 5 ? 10_000 : false),
+    ...polled(10_000),
     placeholderData: keepPreviousData,
   });
 }
@@ -142,7 +156,7 @@ export function useTasks(project: string, filter: Filter, order: string, live: b
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) => call('tasks.get_all_ex', { ...body, page: pageParam }, { signal }).then((d) => d.tasks),
     getNextPageParam: (last, pages) => (last.length === PAGE ? pages.length : undefined),
-    refetchInterval: (q) => (live && (q.state.data?.pages.length ?? 0) <= 5 ? 5_000 : false),
+    ...polled(5_000, live),
     placeholderData: keepPreviousData,
   });
 }
@@ -198,7 +212,7 @@ export function useTask(id: string) {
         if (!t) throw new ApiError('There is no task with this id', 404, 0, '', 'tasks.get_all_ex');
         return t;
       }),
-    refetchInterval: (q) => (activeStatus(q.state.data?.status) ? 2_000 : 15_000),
+    refetchInterval: (q) => (activeStatus(q.state.data?.status) ? 3_000 : 15_000),
   });
 }
 
@@ -213,7 +227,7 @@ export function useTimeline(id: string, status: string | undefined) {
         if (e instanceof ApiError && (e.code === 404 || e.code === 400)) return null;
         throw e;
       }),
-    refetchInterval: activeStatus(status) ? 2_000 : false,
+    refetchInterval: activeStatus(status) ? 3_000 : false,
   });
 }
 

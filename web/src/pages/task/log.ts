@@ -3,6 +3,7 @@ import { ApiError, call } from '../../api/call';
 import type { XEventsLine } from '../../api/generated';
 import type { LogEvent } from '../../api/types';
 import type { LogLine } from '../../lib/logfold';
+import { sleep, whenSeen, whileSeen } from '../../lib/seen';
 
 export interface LogState {
   lines: LogLine[];
@@ -55,15 +56,6 @@ function ownSource(task: string): Source {
     },
   };
 }
-
-const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((ok) => {
-    const t = setTimeout(ok, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(t);
-      ok();
-    });
-  });
 
 /** The reference's calls: pages by time stamp and a poll every two seconds. Line numbers count from what the server says in total. */
 function referenceSource(task: string): Source {
@@ -159,9 +151,12 @@ export class LogReader {
     const { signal } = this.stop;
     let pause = 500;
     while (!signal.aborted) {
-      const began = Date.now();
+      // Nobody looks: the lines wait on the server, the cursor stays.
+      await whenSeen(signal);
+      const began = Date.now(),
+        seen = whileSeen(signal);
       try {
-        const d = await this.source.next(signal);
+        const d = await this.source.next(seen);
         pause = 500;
         if (d.lines.length) {
           const all = [...this.state.lines, ...d.lines];
@@ -174,10 +169,13 @@ export class LogReader {
             error: null,
           });
         } else if (d.open !== this.state.open || this.state.error) this.set({ open: d.open, error: null });
-        // A server that answers at once with nothing must not be asked in a tight loop.
-        if (d.lines.length === 0 && Date.now() - began < 1_000) await sleep(d.open ? 1_000 : 10_000, signal);
+        // Neither a server that answers at once with nothing nor a chatty run makes a storm of calls: of lines, a page can
+        // be told every quarter of a second.
+        if (d.lines.length > 0) await sleep(250, signal);
+        else if (Date.now() - began < 1_000) await sleep(d.open ? 1_000 : 10_000, signal);
       } catch (e) {
         if (signal.aborted) return;
+        if (seen.aborted) continue;
         this.set({ error: e });
         await sleep(pause, signal);
         pause = Math.min(10_000, pause * 2);

@@ -1,6 +1,7 @@
 // The task page: head with state, reason and actions, tabs below. Tabs that need charts or logs come in their own chunks.
 import { lazy, Suspense, useEffect, useMemo, useRef } from 'react';
 import { useProjects, useServer, useTask } from '../../api/queries';
+import { useWatch } from '../../api/watch';
 import type { Task } from '../../api/types';
 import { ErrorBoundary } from '../../components/errors';
 import { Shell } from '../../components/shell';
@@ -69,6 +70,7 @@ function Tabs({ t, project, on }: { t: Task; project: string; on: Tab }) {
 
 export default function TaskPage({ project, id, tab }: { project: string; id: string; tab: Tab }) {
   const q = useTask(id);
+  useWatch(q.data);
   const projects = useProjects();
   const server = useServer();
   // Links to files need the server's word on where its files are; without an answer they are guessed.

@@ -1,7 +1,7 @@
 // The task table of a project, of its sub-projects with it, or of everything ("*").
 import { Button } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { MOST_CHOSEN, readTasks, useProject, useProjects, useTaskCount, useTasks, useUser } from '../../api/queries';
+import { listPause, MOST_CHOSEN, readTasks, useProject, useProjects, useTaskCount, useTasks, useUser } from '../../api/queries';
 import type { Task } from '../../api/types';
 import { showDialog } from '../../components/dialogs/store';
 import { Shell } from '../../components/shell';
@@ -168,7 +168,7 @@ export function Tasks({ project }: { project: string }) {
               </>
             )}
           </span>
-          <LiveSwitch live={live} setLive={setLive} />
+          <LiveSwitch live={live} resting={listPause(q.data?.pages.length ?? 0, 1) === false} setLive={setLive} />
         </div>
         {isGone(own.error) ? (
           <div className="gridwrap">

@@ -194,6 +194,15 @@ export function TableTools(p: {
     </div>
   );
 }
-export function LiveSwitch({ live, setLive }: { live: boolean; setLive: (v: boolean) => void }) {
-  return <Switch className="hide-s" label="Auto-update" checked={live} onChange={(e) => setLive(e.currentTarget.checked)} />;
+/** `resting`: so much is loaded that it is not fetched again by itself. */
+export function LiveSwitch({ live, resting, setLive }: { live: boolean; resting: boolean; setLive: (v: boolean) => void }) {
+  return (
+    <Switch
+      className="hide-s"
+      label={live && resting ? 'Auto-update rests: long list' : 'Auto-update'}
+      title={live && resting ? 'More than 1,000 rows are loaded. It goes on when the list is shorter: filter, or reload.' : undefined}
+      checked={live}
+      onChange={(e) => setLive(e.currentTarget.checked)}
+    />
+  );
 }
