@@ -310,6 +310,7 @@ int agent_run (const struct agent_options *o, const struct conf *conf, struct cl
                        .conf = conf,
                        .client = client,
                        .engine = &engine_local,
+                       .started = clock_now (),
                        .lock_fd = -1,
                        .name_fd = -1,
                        .ready_fd = -1 };

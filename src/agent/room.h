@@ -100,6 +100,7 @@ struct agent {
     struct loop *loop;
     const struct engine *engine;
     const char *worker, *state, *folder, *runs_folder;
+    int64_t started;     /* ms */
     const char *devices; /* o->gpus as tasks are told them */
     int name_fd;         /* holds the id among all users of this machine */
     int lock_fd,

@@ -4,7 +4,6 @@
  * is given out again cannot hold it. STATE/workers/<id>/daemon (JSON) tells `agent status` and `agent stop` who holds
  * it, by pid, boot and start time. A name among the machine's abstract sockets keeps users of one server apart. Slots of ids without GPUs ("host:0", "host:cpu:1") are the smallest free number. */
 #include "agent/room.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/home.h"
 #include "base/json.h"
@@ -193,7 +192,7 @@ void worker_write (struct agent *g)
     json_put_key (&s, "boot");
     json_put_string (&s, me.boot);
     str_addf (&s, ",\"pid\":%d,\"ticks\":%llu,\"slots\":%d,\"started\":%lld}\n", (int)me.pid,
-              (unsigned long long)me.ticks, g->o->slots, (long long)clock_now ());
+              (unsigned long long)me.ticks, g->o->slots, (long long)g->started);
     if (file_write (path_join (a, g->folder, "daemon"), str_text (&s), 0600, &err) < 0)
         log_warn ("agent", "%s", err.text);
 }

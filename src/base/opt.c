@@ -97,8 +97,18 @@ const struct opt_verb *opt_verb_find (const struct opt_verb *verbs, const char *
     if (best)
         error_set (err, EINVAL, "no such command '%s'; did you mean '%s'?", name, best);
     else
-        error_set (err, EINVAL, "no such command '%s'; --help lists them", name);
+        error_set (err, EINVAL, "no such command '%s'", name);
     return NULL;
+}
+
+void opt_help_last (int argc, char **argv)
+{
+    static char help[] = "--help";
+
+    if (argc < 2 || strcmp (argv[1], "help"))
+        return;
+    memmove (&argv[1], &argv[2], (size_t)(argc - 2) * sizeof (*argv));
+    argv[argc - 1] = help;
 }
 
 /* -- help ------------------------------------------------------------------------------------------------------- */
@@ -344,7 +354,7 @@ static int unknown_option (struct parse *p, const char *name, size_t n)
             nearer (word, r->name, &best, &d);
     if (best)
         return error_set (p->err, EINVAL, "unknown option --%s; did you mean --%s?", word, best);
-    return error_set (p->err, EINVAL, "unknown option --%s; --help lists the options", word);
+    return error_set (p->err, EINVAL, "unknown option --%s", word);
 }
 
 static int find_long (struct parse *p, const char *name, size_t n, const struct opt_row **ret)
@@ -397,7 +407,7 @@ static int parse_letters (struct parse *p, const char *word)
             return OPT_HELPED;
         }
         if (!r->kind)
-            return error_set (p->err, EINVAL, "unknown option -%c; --help lists the options", *word);
+            return error_set (p->err, EINVAL, "unknown option -%c", *word);
         flag = r->kind == OPT_FLAG || r->kind == OPT_COUNT;
         if (take_option (p, r, arena_printf (p->a, "-%c", *word),
                          !flag && word[1] ? word + 1 + (word[1] == '=') : NULL) < 0)
@@ -413,7 +423,7 @@ static int take_positional (struct parse *p, const char *word)
     while (p->pos->kind && !is_positional (p->pos))
         p->pos++;
     if (!p->pos->kind)
-        return error_set (p->err, EINVAL, "'%s' is one word too many; --help shows what is understood", word);
+        return error_set (p->err, EINVAL, "'%s' is one word too many", word);
     p->seen[p->pos - p->c->rows] = true;
     if (p->pos->kind == OPT_ARG) {
         *(const char **)(void *)(p->into + p->pos->offset) = word;

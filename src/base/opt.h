@@ -84,6 +84,8 @@ struct opt_verb {
 };
 /* The row of that name, or NULL with "no such command 'x'; did you mean 'y'?" The table ends with a NULL name. */
 const struct opt_verb *opt_verb_find (const struct opt_verb *verbs, const char *name, struct error *err);
+/* "help ls" means "ls --help", "help" alone "--help": argv is put so where its second word is "help". */
+void opt_help_last (int argc, char **argv);
 void opt_verbs_help (const struct opt_verb *verbs, FILE *out); /* aligned list of names and abouts */
 
 /* The nearest of `names` (NULL-terminated) to `word`, or NULL when none is near. */

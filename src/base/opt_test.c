@@ -102,7 +102,7 @@ static void test_refused (void **state)
     } rows_[] = {
         { "", "TASK is missing" },
         { "T --jsno", "unknown option --jsno; did you mean --json?" },
-        { "T --wholly-other", "unknown option --wholly-other; --help lists the options" },
+        { "T --wholly-other", "unknown option --wholly-other" },
         { "T --l 3", "--l may be --limit or --log-level: write it out" },
         { "T --limit 0", "--limit: 0 is not within 1 to 500" },
         { "T --limit 5x", "--limit: '5x' is not a whole number" },
@@ -110,7 +110,7 @@ static void test_refused (void **state)
         { "T --gpus --json", "--gpus needs a value: --gpus LIST" },
         { "T --json=1", "--json takes no value" },
         { "T --log-level loud", "--log-level: 'loud' is none of DEBUG, INFO, WARN" },
-        { "T -x", "unknown option -x; --help lists the options" },
+        { "T -x", "unknown option -x" },
         { "T @/nonexistent/words", "read options from /nonexistent/words: No such file or directory" },
     };
     cleanup_arena struct arena *a = arena_create ();
@@ -177,7 +177,7 @@ static void test_verbs (void **state)
     assert_null (opt_verb_find (verbs, "deamon", &err));
     assert_string_equal (err.text, "no such command 'deamon'; did you mean 'daemon'?");
     assert_null (opt_verb_find (verbs, "worker", &err));
-    assert_string_equal (err.text, "no such command 'worker'; --help lists them");
+    assert_string_equal (err.text, "no such command 'worker'");
 }
 
 static void test_help (void **state)

@@ -82,23 +82,37 @@ static void put_yaml (struct arena *a, struct str *s, struct text v, int indent)
     }
 }
 
+/* Of the verbs that only print. */
+struct print_opts {
+    bool json;
+};
+static const struct opt_row print_rows[] = {
+    { OPT_FLAG, "json", 0, offsetof (struct print_opts, json), .help = "print JSON" },
+    { 0 },
+};
+
 static int list_main (int argc, char **argv)
 {
-    static const struct opt_row rows[] = { { 0 } };
     static const struct opt_command command = { .name = "agent list",
                                                 .about = "List the workers that the server knows, as YAML.",
-                                                .rows = rows };
+                                                .rows = print_rows };
     cleanup_arena struct arena *a = arena_create ();
     cleanup_remote struct remote r = { 0 };
     struct str s = { .arena = a };
+    struct print_opts o = { 0 };
     struct error err = { 0 };
     struct text data;
-    int begun = remote_begin (&command, argc, argv, NULL, a, &r);
+    int begun = remote_begin (&command, argc, argv, &o, a, &r);
 
     if (begun != VERB_GO)
         return begun;
     if (remote_call (&r, "workers.get_all", "{\"last_seen\":0}", &data, &err) < 0)
         return out_failed (command.name, &err);
+    if (o.json) {
+        data = json_get (data, "workers");
+        printf ("%.*s\n", (int)data.n, data.p);
+        return 0;
+    }
     str_puts (&s, "workers:");
     put_yaml (a, &s, json_get (data, "workers"), 0);
     fputs (s.p, stdout);
@@ -106,10 +120,6 @@ static int list_main (int argc, char **argv)
 }
 
 /* -- status: this machine's daemons and tasks ------------------------------------------------------------------- */
-
-struct status_opts {
-    bool json;
-};
 
 static void status_json (struct agent_daemon *d, size_t n, struct agent_task *t, size_t n_tasks)
 {
@@ -182,15 +192,11 @@ static void status_print (struct arena *a, struct agent_daemon *d, size_t n, str
 
 static int status_main (int argc, char **argv)
 {
-    static const struct opt_row rows[] = {
-        { OPT_FLAG, "json", 0, offsetof (struct status_opts, json), .help = "print JSON" },
-        { 0 },
-    };
     static const struct opt_command command = { .name = "agent status",
                                                 .about = "Show the agents of this machine and what they run.",
-                                                .rows = rows };
+                                                .rows = print_rows };
     cleanup_arena struct arena *a = arena_create ();
-    struct status_opts o = { 0 };
+    struct print_opts o = { 0 };
     struct agent_daemon *d;
     struct agent_task *t;
     struct error err = { 0 };
@@ -369,25 +375,48 @@ static int restart_main (int argc, char **argv)
 
 /* -- config ----------------------------------------------------------------------------------------------------- */
 
+/* One object: the lines of conf_show are keys and JSON values. */
+static void config_json (const char *lines)
+{
+    cleanup_str struct str s = { 0 };
+
+    str_putc (&s, '{');
+    for (const char *line = lines; *line; line += strcspn (line, "\n"), line += *line == '\n') {
+        const char *equal = strstr (line, " = ");
+        size_t n = strcspn (line, "\n");
+
+        json_put_comma (&s);
+        str_add_json (&s, line, (size_t)(equal - line));
+        str_putc (&s, ':');
+        str_add (&s, equal + 3, n - (size_t)(equal + 3 - line));
+    }
+    str_puts (&s, "}\n");
+    fputs (s.p, stdout);
+}
+
 static int config_main (int argc, char **argv)
 {
-    static const struct opt_row rows[] = { { 0 } };
     static const struct opt_command command = { .name = "agent config",
                                                 .about = "Print the configuration in use, secrets masked.",
-                                                .rows = rows };
+                                                .rows = print_rows };
     cleanup_arena struct arena *a = arena_create ();
     cleanup_str struct str s = { 0 };
     const struct conf *conf;
+    struct print_opts o = { 0 };
     struct error err = { 0 };
-    int begun = out_parse (&command, argc, argv, NULL, a);
+    int begun = out_parse (&command, argc, argv, &o, a);
 
     if (begun != VERB_GO)
         return begun;
     if (conf_load (a, NULL, &conf, &err) < 0)
         return out_failed (command.name, &err);
+    conf_show (conf, &s);
+    if (o.json) {
+        config_json (s.p);
+        return 0;
+    }
     for (size_t i = 0; conf->files[i]; i++)
         printf ("# %s\n", conf->files[i]);
-    conf_show (conf, &s);
     fputs (s.p, stdout);
     return 0;
 }
@@ -466,8 +495,10 @@ int agent_main (int argc, char **argv)
     cleanup_arena struct arena *a = arena_create ();
     struct error err = { 0 };
     const struct opt_verb *v;
-    int rc, i = global_options (a, argc, argv, &rc, &err);
+    int rc, i;
 
+    opt_help_last (argc, argv);
+    i = global_options (a, argc, argv, &rc, &err);
     if (rc >= 0)
         return rc;
     if (i >= argc) {

@@ -31,8 +31,8 @@ static const struct opt_verb *choose (int *argc, char ***argv)
     struct error err = { 0 };
     const struct opt_verb *v;
 
-    if (*argc < 2 || !strcmp ((*argv)[1], "--help") || !strcmp ((*argv)[1], "-h") ||
-        !strcmp ((*argv)[1], "help")) {
+    opt_help_last (*argc, *argv);
+    if (*argc < 2 || !strcmp ((*argv)[1], "--help") || !strcmp ((*argv)[1], "-h")) {
         printf ("stoker: experiment server, agent and command line in one program.\n\nusage: stoker VERB "
                 "[options]\n\n");
         opt_verbs_help (verbs, stdout);
@@ -40,7 +40,7 @@ static const struct opt_verb *choose (int *argc, char ***argv)
         return NULL;
     }
     if (!(v = opt_verb_find (verbs, (*argv)[1], &err)))
-        fprintf (stderr, "stoker: %s\n", err.text);
+        fprintf (stderr, "stoker: %s\nTry 'stoker --help'.\n", err.text);
     --*argc;
     ++*argv;
     return v;
@@ -53,7 +53,7 @@ int main (int argc, char **argv)
 
     if (agent_is_name (argv[0]))
         return out_end (agent_main (argc, argv));
-    if (argc >= 2 && !strcmp (argv[1], "--version")) {
+    if (argc >= 2 && (!strcmp (argv[1], "--version") || !strcmp (argv[1], "version"))) {
         printf ("stoker %s\n", STOKER_VERSION);
         return out_end (0);
     }

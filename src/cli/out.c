@@ -113,23 +113,42 @@ bool out_colours (void)
     return !(no && *no) && isatty (STDOUT_FILENO);
 }
 
+/* Of tasks: on the wire, for people. */
+static const struct {
+    const char *status, *word, *colour;
+} statuses[] = {
+    { "created", "draft", "90" },         { "queued", "queued", "35" },
+    { "in_progress", "running", "34" },   { "completed", "completed", "32" },
+    { "failed", "failed", "31" },         { "stopped", "aborted", "90" },
+    { "publishing", "publishing", "36" }, { "published", "published", "36" },
+    { "closed", "closed", "32" },
+};
+enum { STATUSES = sizeof (statuses) / sizeof (*statuses) };
+
 const char *out_status (struct arena *a, const char *status)
 {
-    static const struct {
-        const char *status, *word, *colour;
-    } rows[] = {
-        { "created", "draft", "90" },         { "queued", "queued", "35" },
-        { "in_progress", "running", "34" },   { "completed", "completed", "32" },
-        { "failed", "failed", "31" },         { "stopped", "aborted", "90" },
-        { "publishing", "publishing", "36" }, { "published", "published", "36" },
-        { "closed", "closed", "32" },
-    };
-
-    for (size_t i = 0; status && i < sizeof (rows) / sizeof (*rows); i++)
-        if (!strcmp (status, rows[i].status))
-            return out_colours () ? arena_printf (a, "\033[%sm%s\033[0m", rows[i].colour, rows[i].word)
-                                  : rows[i].word;
+    for (size_t i = 0; status && i < STATUSES; i++)
+        if (!strcmp (status, statuses[i].status))
+            return out_colours ()
+                       ? arena_printf (a, "\033[%sm%s\033[0m", statuses[i].colour, statuses[i].word)
+                       : statuses[i].word;
     return status;
+}
+
+const char *out_status_word (const char *status)
+{
+    for (size_t i = 0; i < STATUSES; i++)
+        if (!strcmp (status, statuses[i].status))
+            return statuses[i].word;
+    return status;
+}
+
+const char *out_status_meant (const char *word)
+{
+    for (size_t i = 0; i < STATUSES; i++)
+        if (!strcmp (word, statuses[i].word))
+            return statuses[i].status;
+    return word;
 }
 
 int out_written (struct error *err)

@@ -23,6 +23,8 @@ void out_table_print (const struct out_table *t, FILE *to);
 const char *out_age (struct arena *a, int64_t ms, int64_t now); /* "12 s ago", "3 h ago"; "-" for 0 */
 const char *out_duration (struct arena *a, int64_t ms);       /* "0.8 s", "12 s", "3 min 4 s", "2 h 5 min" */
 const char *out_status (struct arena *a, const char *status); /* people's word, coloured on a terminal */
+const char *out_status_word (const char *status);             /* the same without colour */
+const char *out_status_meant (const char *word);              /* back: "draft" is "created" on the wire */
 bool out_colours (void);                                      /* a terminal, and NO_COLOR is not set */
 
 /* How every verb begins: fill `into` from its words. VERB_GO: go on; else exit with it. */

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "cli/remote.h"
 #include "cli/secrets.h"
 #include "io/spawn.h"
 #include "run/patch.h"
@@ -19,7 +20,6 @@
 #include <unistd.h>
 
 enum { DIFF_MAX = 1 << 20, DIFF_READ_MAX = 64 << 20, SCRIPT_MAX = 1 << 20 };
-enum { PROJECT_LEAST = 3 }; /* letters of a project's name, on every server */
 
 struct packer {
     struct arena *arena;
@@ -50,8 +50,11 @@ static int git_into (struct packer *p, struct error *err, size_t max, struct str
         argv[n++] = words[i];
     if (spawn_run (&s, (struct text){ 0 }, out, &said, max, 0, &end, err) < 0)
         return -1;
-    if (end.signaled || end.code)
+    if (end.signaled || end.code) {
+        while (said.n && said.p[said.n - 1] == '\n')
+            said.p[--said.n] = 0;
         return error_set (err, EPROTO, "git %s: %s", words[0], said.n ? said.p : "failed");
+    }
     str_add (out, "", 0);
     return 0;
 }
@@ -175,8 +178,13 @@ static char *choose_base (struct packer *p, const char *remote, struct error *er
 {
     char *refs = arena_printf (p->arena, "--remotes=%s", remote), *unpushed, *base;
 
-    if (p->wish->base)
-        return GIT (p, err, "rev-parse", "--verify", arena_printf (p->arena, "%s^{commit}", p->wish->base));
+    if (p->wish->base) {
+        base = GIT (p, err, "rev-parse", "--verify", "-q",
+                    arena_printf (p->arena, "%s^{commit}", p->wish->base));
+        if (!base)
+            error_set (err, ENOENT, "--base %s: no such commit here", p->wish->base);
+        return base;
+    }
     if (!(base = GIT (p, err, "rev-parse", "--verify", "HEAD^{commit}")))
         return NULL;
     unpushed = GIT (p, err, "rev-list", "--first-parent", "--max-count=100000", "HEAD", "--not", refs);
@@ -532,7 +540,9 @@ static int read_requirements (struct packer *p, struct error *err)
     for (int i = 0; i < 2; i++) {
         struct str s = { .arena = p->arena };
 
-        if (!tries[i] || (!given && !file_exists (tries[i])))
+        if (given && i == 0 && !file_exists (tries[i]))
+            return error_set (err, ENOENT, "--requirements %s: no such file", given);
+        if (!tries[i] || !file_exists (tries[i]))
             continue;
         if (file_read (tries[i], 1 << 20, &s, err) < 0)
             return -1;

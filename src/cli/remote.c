@@ -152,6 +152,14 @@ int remote_find_project (struct remote *r, const char *word, char **ret_id, stru
     return find (r, &project_kind, word, ret_id, err);
 }
 
+int remote_check_project_name (const char *name, struct error *err)
+{
+    if (strlen (name) >= PROJECT_LEAST)
+        return 0;
+    return error_set (err, EINVAL, "project '%s': a project's name has %d characters or more", name,
+                      PROJECT_LEAST);
+}
+
 int remote_begin (const struct opt_command *command, int argc, char **argv, void *into, struct arena *a,
                   struct remote *ret)
 {
@@ -165,11 +173,11 @@ int remote_begin (const struct opt_command *command, int argc, char **argv, void
 
 int remote_subverb (const char *noun, const struct opt_verb *verbs, int argc, char **argv)
 {
-    bool help = argc < 2 || !strcmp (argv[1], "--help") || !strcmp (argv[1], "-h");
     struct error err = { 0 };
     const struct opt_verb *v;
 
-    if (help) {
+    opt_help_last (argc, argv);
+    if (argc < 2 || !strcmp (argv[1], "--help") || !strcmp (argv[1], "-h")) {
         FILE *to = argc < 2 ? stderr : stdout;
         fprintf (to, "usage: stoker %s COMMAND ...\n\n", noun);
         opt_verbs_help (verbs, to);

@@ -35,6 +35,10 @@ int remote_find_task (struct remote *r, const char *word, char **ret_id, struct 
 int remote_find_queue (struct remote *r, const char *word, char **ret_id, struct error *err) warn_unused;
 int remote_find_project (struct remote *r, const char *word, char **ret_id, struct error *err) warn_unused;
 
+enum { PROJECT_LEAST = 3 }; /* letters of a project's name, on every server */
+int remote_check_project_name (const char *name,
+                               struct error *err) warn_unused; /* of a project that will be made */
+
 /* A member of an answer as text for people, by a path like "project.name"; NULL when absent or null. */
 char *remote_get (struct remote *r, struct text doc, const char *path);
 int64_t remote_get_time (struct remote *r, struct text doc, const char *path); /* ms, 0 when absent */

@@ -94,7 +94,8 @@ static int project_id (struct remote *r, const char *name, char **ret, struct er
     json_put_key (&body, "name");
     json_put_string (&body, name);
     str_puts (&body, ",\"description\":\"\"}");
-    if (remote_call (r, "projects.create", body.p, &data, err) < 0)
+    if (remote_check_project_name (name, err) < 0 ||
+        remote_call (r, "projects.create", body.p, &data, err) < 0)
         return -1;
     *ret = remote_get (r, data, "id");
     return *ret ? 0 : error_set (err, EPROTO, "the server told no id of the project");

@@ -48,7 +48,7 @@ static const struct opt_row rows[] = {
     { OPT_INT, "threads", 0, offsetof (struct opts, threads), .arg = "N", .least = 1, .most = 256,
       .help = "worker threads (default: 6)" },
     { OPT_TEXT, "log", 0, offsetof (struct opts, log), .arg = "LEVEL", .choices = levels,
-      .help = "debug, info, warn or error (default: info); debug has a line for each request" },
+      .help = "how much is told (default: info); debug has a line for each request" },
     { OPT_FLAG, "print-login-link", 0, offsetof (struct opts, print_login_link),
       .help = "print a link that logs the administrator's browser in, once" },
     { OPT_FLAG, "unsafe-no-sync", 0, offsetof (struct opts, sync_off) },

@@ -22,8 +22,9 @@ struct ls_opts {
     struct opt_words tags;
     int64_t limit, page;
 };
-static const char *const statuses[] = { "created", "queued",    "in_progress", "completed", "failed",
-                                        "stopped", "published", "publishing",  "closed",    NULL };
+static const char *const statuses[] = { "draft",      "queued",  "running",     "completed", "failed",
+                                        "aborted",    "created", "in_progress", "stopped",   "published",
+                                        "publishing", "closed",  NULL };
 static const struct opt_row ls_rows[] = {
     { OPT_TEXT, "project", 'p', offsetof (struct ls_opts, project), .arg = "NAME",
       .help = "only tasks of this project" },
@@ -70,7 +71,7 @@ static int ls_body (struct remote *r, const struct ls_opts *o, struct str *s, st
     }
     json_put_some (s, "name", o->name);
     if (o->status)
-        str_addf (s, ",\"status\":[\"%s\"]", o->status);
+        str_addf (s, ",\"status\":[\"%s\"]", out_status_meant (o->status));
     if (o->tags.n) {
         json_put_key (s, "tags");
         str_puts (s, "[\"__$all\"");
@@ -301,7 +302,8 @@ static int task_show (int argc, char **argv)
 /* `extra` is put into the call's body; `said` is what the person reads when it worked. */
 struct simple {
     const char *verb, *call, *about, *said, *idle, /* said when nothing was to be done */
-        *hint;                                     /* what to do when the task's status forbids it */
+        *hint,                                     /* what to do when the task's status forbids it */
+        *running; /* refused in these words while it runs, where the server would not refuse it */
     bool message, force, queue;
 };
 static const struct simple simples[] = {
@@ -310,20 +312,22 @@ static const struct simple simples[] = {
           "A task that ran: 'stoker task clone' makes a copy to run, 'stoker task reset' a draft of it again",
       .queue = true },
     { "task dequeue", "tasks.dequeue", "Take tasks out of their queue; they are drafts again.",
-      "out of the queue", "stands in no queue" },
+      "out of the queue", "stands in no queue",
+      .running = "an agent has taken it already; 'stoker task abort' stops it" },
     { "task abort", "tasks.stop", "Stop running tasks: their processes get TERM, time to end, then KILL.",
       "stopping",
       .hint = "Only a running task can be stopped; 'stoker task dequeue' takes one out of its queue",
       .message = true, .force = true },
     { "task reset", "tasks.reset", "Make tasks drafts again: their logs, metrics and outputs are deleted.",
-      "reset", .force = true },
-    { "task publish", "tasks.publish", "Publish tasks: from then on they cannot change.", "published",
-      .message = true, .force = true },
-    { "task archive", "tasks.archive", "Archive tasks: out of sight, nothing is deleted.", "archived",
-      .message = true },
-    { "task unarchive", "tasks.unarchive", "Bring archived tasks back.", "back" },
-    { "task delete", "tasks.delete", "Delete tasks with their logs, metrics and draft models.", "deleted",
+      "reset", .hint = "A published task stays as it is, a running one is aborted first; --force resets them",
       .force = true },
+    { "task publish", "tasks.publish", "Publish tasks: from then on they cannot change.", "published",
+      .hint = "Only a task that has ended can be published, once", .message = true, .force = true },
+    { "task archive", "tasks.archive_many", "Archive tasks: out of sight, nothing is deleted.", "archived",
+      .message = true },
+    { "task unarchive", "tasks.unarchive_many", "Bring archived tasks back.", "back" },
+    { "task delete", "tasks.delete", "Delete tasks with their logs, metrics and draft models.", "deleted",
+      .hint = "--force deletes it all the same", .force = true },
 };
 
 static int simple_rows (const struct simple *s, struct opt_row *rows)
@@ -361,8 +365,8 @@ static int simple_body (struct remote *r, const struct simple *s, const struct o
 {
     char *queue;
 
-    if (!strcmp (s->call, "tasks.archive") || !strcmp (s->call, "tasks.unarchive"))
-        str_addf (body, "{\"tasks\":[\"%s\"]", id);
+    if (strstr (s->call, "_many"))
+        str_addf (body, "{\"ids\":[\"%s\"]", id);
     else
         str_addf (body, "{\"task\":\"%s\"", id);
     if (o->force)
@@ -377,6 +381,58 @@ static int simple_body (struct remote *r, const struct simple *s, const struct o
     return 0;
 }
 
+static int check_running (struct remote *r, const struct simple *s, const char *id, struct error *err)
+{
+    struct text data;
+    struct json_iter it;
+
+    if (!s->running)
+        return 0;
+    if (remote_call (r, "tasks.get_all",
+                     arena_printf (r->arena,
+                                   "{\"id\":[\"%s\"],\"only_fields\":[\"status\"],\"search_hidden\":true}",
+                                   id),
+                     &data, err) < 0)
+        return -1;
+    it = json_iter (json_get (data, "tasks"));
+    return json_next (&it) && json_string_is (json_get (it.value, "status"), "in_progress")
+               ? error_set (err, EBUSY, "%s", s->running)
+               : 0;
+}
+
+/* A call for many tasks answers well also when it could do nothing: why stands with the task. */
+static int check_failed (struct remote *r, struct text data, struct error *err)
+{
+    struct json_iter failed = json_iter (json_get (data, "failed"));
+    char *words;
+
+    if (!json_next (&failed))
+        return 0;
+    words = remote_get (r, failed.value, "error.msg");
+    return error_set (err, EPERM, "%s", words ? words : "refused");
+}
+
+/* The status forbids it: say which it is, in people's words, and what is possible. */
+static void explain_status (struct remote *r, const struct simple *s, const char *word, struct error *err)
+{
+    static const char mark[] = "current_status=";
+    const char *at = strstr (err->text, mark);
+    char *status;
+
+    if (!at || !client_refused (err, 400)) {
+        if (!strstr (err->text, word))
+            error_wrap (err, "%s", word);
+        if (s->hint && client_refused (err, 400) && strstr (err->text, "use force"))
+            snprintf (err->text + strlen (err->text), sizeof (err->text) - strlen (err->text), ". %s",
+                      s->hint);
+        return;
+    }
+    at += strlen (mark);
+    status = arena_strndup (r->arena, at, strcspn (at, ", "));
+    error_set (err, err->code, "%s: its status is '%s'%s%s", word, out_status_word (status),
+               s->hint ? ". " : "", s->hint ? s->hint : "");
+}
+
 static int simple_one (struct remote *r, const struct simple *s, const struct one_opts *o, const char *word)
 {
     struct str body = { .arena = r->arena };
@@ -384,11 +440,10 @@ static int simple_one (struct remote *r, const struct simple *s, const struct on
     struct text data;
     char *id;
 
-    if (remote_find_task (r, word, &id, &err) < 0 || simple_body (r, s, o, id, &body, &err) < 0 ||
-        remote_call (r, s->call, body.p, &data, &err) < 0) {
-        error_wrap (&err, "%s", word);
-        if (s->hint && client_refused (&err, 400) && strstr (err.text, "current_status="))
-            snprintf (err.text + strlen (err.text), sizeof (err.text) - strlen (err.text), ". %s", s->hint);
+    if (remote_find_task (r, word, &id, &err) < 0 || check_running (r, s, id, &err) < 0 ||
+        simple_body (r, s, o, id, &body, &err) < 0 || remote_call (r, s->call, body.p, &data, &err) < 0 ||
+        check_failed (r, data, &err) < 0) {
+        explain_status (r, s, word, &err);
         return out_failed (s->verb, &err);
     }
     if (o->json)

@@ -192,6 +192,8 @@ static int make_clone (struct remote *r, const char *source, const char *name, c
     struct str body = { .arena = r->arena };
     struct text data;
 
+    if (o->project && remote_check_project_name (o->project, err) < 0)
+        return -1;
     str_addf (&body, "{\"task\":\"%s\"", source);
     json_put_some (&body, "new_task_name", o->name ? o->name : arena_printf (r->arena, "Clone of %s", name));
     json_put_some (&body, "new_task_comment", o->comment);

@@ -11,22 +11,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *variable (const char *first, const char *second)
+/* Variables that come before the files. */
+static const char *const server_variables[] = { "CLEARML_API_HOST", "TRAINS_API_HOST", NULL };
+static const char *const key_variables[] = { "CLEARML_API_ACCESS_KEY", "TRAINS_API_ACCESS_KEY", NULL };
+static const char *const secret_variables[] = { "CLEARML_API_SECRET_KEY", "TRAINS_API_SECRET_KEY", NULL };
+
+static const char *set_one (const char *const *names)
 {
-    return getenv (first) ? first : getenv (second) ? second : NULL;
+    while (*names && !getenv (*names))
+        names++;
+    return *names;
 }
 
 /* Where a setting was read, or would be. */
-static const char *source_of (struct arena *a, const struct conf *conf, const char *key, const char *first,
-                              const char *second)
+static const char *source_of (struct arena *a, const struct conf *conf, const char *key,
+                              const char *const *variables)
 {
-    const char *var = variable (first, second), *file = NULL;
+    const char *var = set_one (variables), *file = NULL;
 
     if (var)
         return var;
     for (size_t i = 0; conf->files && conf->files[i]; i++)
         file = conf->files[i];
     return arena_printf (a, "%s in %s", key, file ? file : conf_path (a));
+}
+
+/* Key and secret may come from two places. */
+static const char *source_of_key (struct arena *a, const struct conf *conf)
+{
+    const char *key = source_of (a, conf, "api.credentials", key_variables),
+               *secret = source_of (a, conf, "api.credentials", secret_variables);
+
+    return strcmp (key, secret) ? arena_printf (a, "%s, the secret %s", key, secret) : key;
 }
 
 static const char *up_config (struct arena *a)
@@ -74,18 +90,20 @@ int client_no_key (const struct conf *conf, struct error *err)
 int client_advise (const struct conf *conf, struct error *err)
 {
     cleanup_arena struct arena *a = arena_create ();
+    const char *address = source_of (a, conf, "api.api_server", server_variables), *more = "";
     size_t used = strlen (err->text);
 
-    if (client_refused (err, 401))
+    if (client_refused (err, 401)) {
         snprintf (err->text + used, sizeof (err->text) - used,
-                  ". The key is %s; 'stoker init --force' asks for another",
-                  source_of (a, conf, "api.credentials", "CLEARML_API_ACCESS_KEY", "TRAINS_API_ACCESS_KEY"));
-    else if (err->code == ECONNREFUSED || err->code == ETIMEDOUT)
-        snprintf (err->text + used, sizeof (err->text) - used,
-                  ". The address is %s; does the server run? 'stoker up' starts one on this machine",
-                  source_of (a, conf, "api.api_server", "CLEARML_API_HOST", "TRAINS_API_HOST"));
-    else
-        snprintf (err->text + used, sizeof (err->text) - used, ". The address is %s",
-                  source_of (a, conf, "api.api_server", "CLEARML_API_HOST", "TRAINS_API_HOST"));
+                  ". The key is %s; 'stoker init --force' asks for another", source_of_key (a, conf));
+        return -1;
+    }
+    if (err->code == ECONNREFUSED || err->code == ETIMEDOUT)
+        more = "; does the server run? 'stoker up' starts one on this machine";
+    else if (strstr (err->text, "wrong version number")) /* of OpenSSL, to an answer that is no TLS */
+        more = "; the server seems to speak http there, not https";
+    else if (strstr (err->text, ": the server answered ")) /* something else than an envelope */
+        more = "; is that the API of a ClearML server?";
+    snprintf (err->text + used, sizeof (err->text) - used, ". The address is %s%s", address, more);
     return -1;
 }

@@ -51,7 +51,7 @@ static const char *const *variables (const struct install *in, const int **keep,
         n++;
     while (index[m])
         m++;
-    const char **env = arena_array (in->arena, const char *, n + m + 8);
+    const char **env = arena_array (in->arena, const char *, n + m + 9);
     for (size_t i = 0; i < n; i++) {
         size_t d = 0;
         while (dropped[d] && strncmp (base[i], dropped[d], strlen (dropped[d])))
@@ -66,6 +66,7 @@ static const char *const *variables (const struct install *in, const int **keep,
     env[k++] = "UV_NO_PROGRESS=1";
     env[k++] = "PIP_DISABLE_PIP_VERSION_CHECK=1";
     env[k++] = "PIP_NO_INPUT=1";
+    env[k++] = "PIP_ROOT_USER_ACTION=ignore"; /* it installs into folders of ours */
     return env;
 }
 

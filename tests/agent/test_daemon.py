@@ -1,4 +1,5 @@
 """The daemon against the real server: its tasks, who is who among daemons, exit codes, other servers, containers."""
+import datetime
 import json
 import os
 import pathlib
@@ -17,6 +18,11 @@ from daemon_bench import (  # noqa: E402, F401
 
 # -- life -----------------------------------------------------------------------------------------------------------------
 
+def t_started(task):
+    """ms"""
+    return datetime.datetime.fromisoformat(task["started"]).timestamp() * 1000
+
+
 def test_runs_a_task(server, daemons, tmp_path):
     d = daemons(server, "--queue", "default").ready()
     task = make_task(server, "print('hello from', __file__)")
@@ -25,6 +31,8 @@ def test_runs_a_task(server, daemons, tmp_path):
     assert t["status_reason"] == "worker execution done"
     assert t["last_worker"] == "box:cpu:0"
     text = console(server, task)
+    (daemon,) = d.status()["daemons"]
+    assert daemon["started"] < t_started(t), "since when it runs, not when it wrote last"
     assert "hello from" in text and "Process completed successfully" in text
     assert f"task {task} pulled from default by worker box:cpu:0" in text
     wait_for("the run's folder to go", lambda: not d.journals())
@@ -287,6 +295,10 @@ def test_exit_codes(server, daemons, tmp_path):
         told = run(*words, CLEARML_CONFIG_FILE=str(bad))
         assert told.returncode == 1 and f"bad.conf:{at}: ${{NOT_SET_ANYWHERE}}" in told.stderr, told.stderr
     shown = run("config").stdout
+    as_json = json.loads(run("config", "--json").stdout)
+    assert as_json["api.api_server"] == server.api and as_json["api.credentials.secret_key"] == "****"
+    assert {f"{k} = {json.dumps(v)}" for k, v in as_json.items()} == {x for x in shown.splitlines() if not x.startswith("#")}
+    assert [w["id"] for w in json.loads(run("list", "--json").stdout)] == ["box:cpu:0"]
     assert server.secret not in shown and server.access in shown
 
 

@@ -1,10 +1,12 @@
 """What people and scripts do wrong with the command line, or meet by accident: each answer names the thing and a way on."""
 import collections
+import http.server
 import json
 import os
 import pathlib
 import pty
 import signal
+import socketserver
 import subprocess
 import sys
 import threading
@@ -57,6 +59,17 @@ def test_a_server_that_is_away_and_a_key_that_is_wrong(shared_server, tmp_path, 
     assert done.returncode == 1
     assert "http://127.0.0.1:9 does not answer" in done.stderr and f"api.api_server in {away}" in done.stderr
     assert "stoker up" in done.stderr
+    done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away), CLEARML_API_SECRET_KEY="VERYSECRET",
+                  CLEARML_API_HOST=shared_server.api)
+    assert f"The key is api.credentials in {away}, the secret CLEARML_API_SECRET_KEY" in done.stderr, done.stderr
+    with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as other:
+        threading.Thread(target=other.handle_request).start()
+        done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away),
+                      CLEARML_API_HOST=f"http://127.0.0.1:{other.server_address[1]}")
+    assert "is that the API of a ClearML server?" in done.stderr, done.stderr
+    done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away),
+                  CLEARML_API_HOST=shared_server.api.replace("http:", "https:"))
+    assert "the server seems to speak http there, not https" in done.stderr, done.stderr
     done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away), CLEARML_API_HOST="http://127.0.0.1:10")
     assert "127.0.0.1:10 does not answer" in done.stderr and "CLEARML_API_HOST" in done.stderr
     wrong = write_conf(tmp_path / "wrong.conf", shared_server.api, secret="VERYSECRET")
@@ -85,12 +98,64 @@ def test_what_a_status_forbids_says_what_is_possible(shared_server):
     done = shared_server.cli("task", "enqueue", task, check=False)
     assert done.returncode == 1 and "task clone" in done.stderr and "task reset" in done.stderr
     done = shared_server.cli("task", "abort", task, check=False)
-    assert done.returncode == 1 and "Only a running task" in done.stderr
+    assert done.returncode == 1 and "its status is 'completed'. Only a running task" in done.stderr
+    shared_server.cli("task", "publish", task)
+    for verb, words in (("publish", "its status is 'published'. Only a task that has ended can be published, once"),
+                        ("reset", "its status is 'published'. A published task stays as it is"), ("delete", "--force deletes it")):
+        done = shared_server.cli("task", verb, task, check=False)
+        assert done.returncode == 1 and words in done.stderr, done.stderr
     assert "stands in no queue" in shared_server.cli("task", "dequeue", task).stdout
     done = shared_server.cli("task", "enqueue", task, "--queue", "not made", check=False)
     assert done.returncode == 1 and "'not made'" in done.stderr and "queue create" in done.stderr
     done = shared_server.cli("task", "show", "abc", check=False)
     assert done.returncode == 1 and "4 characters" in done.stderr
+    done = shared_server.cli("task", "enqueue", "nowhere", check=False)
+    assert done.stderr == "stoker task enqueue: no task 'nowhere'; 'stoker task ls' lists them\n"
+
+
+def test_a_task_that_runs_is_not_taken_out_of_a_queue(shared_server):
+    """Others' servers call it a draft again while its agent runs it."""
+    task = make_task(shared_server, "runs already")
+    shared_server.call("tasks.started", task=task)
+    done = shared_server.cli("task", "dequeue", task, check=False)
+    assert done.returncode == 1 and "an agent has taken it already; 'stoker task abort' stops it" in done.stderr
+    assert shared_server.call("tasks.get_by_id", task=task)["task"]["status"] == "in_progress"
+
+
+def test_into_the_archive_and_back(shared_server):
+    task = make_task(shared_server, "out of sight")
+    for verb, flags in (("archive", "--archived"), ("unarchive", "--all"), ("unarchive", "--all")):
+        shared_server.cli("task", verb, task, "--message", "why") if verb == "archive" else shared_server.cli("task", verb, task)
+        found = json.loads(shared_server.cli("task", "ls", flags, "--name", "^out of sight$", "--json").stdout)
+        assert [t["id"] for t in found] == [task]
+        assert bool(shared_server.call("tasks.get_by_id", task=task)["task"]["system_tags"]) == (verb == "archive")
+
+
+def test_statuses_by_the_words_that_are_shown(shared_server):
+    task = make_task(shared_server, "by its status")
+
+    def found(status):
+        return task in shared_server.cli("task", "ls", "--status", status, "--name", "by its status", "--json").stdout
+    assert found("draft") and found("created") and not found("running")
+    shared_server.call("tasks.started", task=task)
+    assert found("running") and found("in_progress") and not found("draft")
+    shared_server.call("tasks.stopped", task=task)
+    assert found("aborted")
+
+
+def test_a_project_whose_name_is_too_short(shared_server, tmp_path):
+    task, work = make_task(shared_server, "for a short project"), repository(tmp_path, {"a.py": "print(1)\n"})
+    for words in (["task", "clone", task, "--project", "ml"], ["run", "--project", "ml", "--", "a.py"]):
+        done = shared_server.cli(*words, cwd=work, check=False)
+        assert done.returncode == 1 and "project 'ml': a project's name has 3 characters or more" in done.stderr
+
+
+def test_what_run_is_told_and_is_not_there(shared_server, tmp_path):
+    work = repository(tmp_path, {"a.py": "print(1)\n"})
+    for words, said in ((("--base", "zzz"), "--base zzz: no such commit here"),
+                        (("--requirements", "no.txt"), "--requirements no.txt: no such file"),
+                        (("--include", "no.csv"), "--include no.csv: no such file")):
+        assert shared_server.cli("run", *words, "--", "a.py", cwd=work, check=False).stderr == f"stoker run: {said}\n"
 
 
 # -- the console -------------------------------------------------------------------------------------------------------
@@ -348,6 +413,28 @@ def test_two_users_of_a_machine_are_two_workers(shared_server, user):
     each(["agent", "daemon", "--detached", "--queue", "default"], "output goes to")
     assert len({w["id"] for w in shared_server.call("workers.get_all")["workers"]} - before) == 2
     each(["agent", "stop"], "has stopped")
+
+
+# -- help --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked, like", [
+    ("help", "--help"), ("help task", "task --help"), ("help task ls", "task ls --help"), ("task help", "task --help"),
+    ("task help ls", "task ls --help"), ("agent help daemon", "agent daemon --help"), ("help agent stop", "agent stop --help"),
+    ("help run", "run --help"), ("version", "--version")])
+def test_help_wherever_it_is_asked_for(asked, like):
+    one, other = stoker(*asked.split()), stoker(*like.split())
+    assert (one.returncode, one.stdout) == (0, other.stdout) and one.stdout
+
+
+@pytest.mark.parametrize("words, said", [
+    ("tsk", "stoker: no such command 'tsk'; did you mean 'task'?\nTry 'stoker --help'.\n"),
+    ("worker xyz", "stoker worker: no such command 'xyz'\nTry 'stoker worker --help'.\n"),
+    ("task ls --wholly", "stoker task ls: unknown option --wholly\nTry 'stoker task ls --help'.\n"),
+    ("task ls x", "stoker task ls: 'x' is one word too many\nTry 'stoker task ls --help'.\n")])
+def test_wrong_words_say_where_the_right_ones_are(words, said):
+    done = stoker(*words.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
 # -- GPUs --------------------------------------------------------------------------------------------------------------
