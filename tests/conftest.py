@@ -23,6 +23,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STOKER = os.environ.get("STOKER", str(ROOT / "build" / "stoker"))
 GUARD = 120  # seconds after which a test that hangs is given up; never a measure of speed
+os.environ["GIT_CONFIG_GLOBAL"] = os.devnull  # whoever tests may sign commits, or show differences in another way
 
 
 def free_ports(n, in_a_row=False):
