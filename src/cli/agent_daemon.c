@@ -64,7 +64,7 @@ static const struct opt_row rows[] = {
     { OPT_WORDS, "stop", 0, AT (stop), .arg = "WORKER",
       .help = "stop the agent that these same flags started, or those of these worker ids" },
     { OPT_FLAG, "status", 0, AT (status), .help = "print what this machine's agents do" },
-    { OPT_WORDS, "docker", 0, AT (docker), .arg = "IMAGE", .help = "run tasks in containers" },
+    { OPT_WORDS, "docker", 0, AT (docker), .arg = "IMAGE" },
     { OPT_WORDS, "podman", 0, AT (podman), .arg = "IMAGE" },
     { OPT_FLAG, "dynamic-gpus", 0, AT (dynamic_gpus), .help = NULL },
     { OPT_FLAG, "use-owner-token", 0, AT (owner_token), .help = NULL },

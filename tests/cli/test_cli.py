@@ -38,6 +38,13 @@ def test_help_of_every_verb():
         assert "usage" in done.stdout.lower(), (words, done.stdout)
 
 
+def test_containers_are_refused():
+    daemon = [STOKER, "agent", "daemon"]
+    done = subprocess.run([*daemon, "--docker", "python:3.11"], capture_output=True, text=True, env=clean_env())
+    assert done.returncode == 1 and "--docker: this version runs tasks in environments of this machine only" in done.stderr
+    assert "--docker" not in subprocess.run([*daemon, "--help"], capture_output=True, text=True, check=True).stdout
+
+
 def test_unknown_words():
     done = subprocess.run([STOKER, "tsak"], capture_output=True, text=True, env=clean_env())
     assert done.returncode == 2 and "task" in done.stderr
