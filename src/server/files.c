@@ -34,6 +34,7 @@ struct removal {
     struct store_write write;
     struct text body;                   /* delete_many: {"files": [...]} */
     const char *path;                   /* DELETE: the one */
+    const char *url;                    /* of what went with a task or model */
     bool removed;                       /* DELETE */
     struct str deleted, missing, empty; /* members of the answer, of the last run */
     struct error err;
@@ -42,15 +43,17 @@ struct removal {
 #define WRITE_REMOVAL(w) ((struct removal *)((char *)(w)-offsetof (struct removal, write)))
 #define JOB_REMOVAL(j)   ((struct removal *)((char *)(j)-offsetof (struct removal, job)))
 
-/* A file, or all below a folder. 1 something went, 0 nothing there, -1. */
-static int remove_path (struct db *db, const char *company, const char *path, struct error *err)
+/* A file, or all below a folder; of those that went with a task or model (nobody waits for the answer) what another names
+ * stays. 1 something went, 0 nothing there, -1. */
+static int remove_path (const struct removal *m, struct db *db, const char *path, struct error *err)
 {
+    const char *company = m->who.company;
     int64_t now = clock_now (), n;
-    int rc = file_remove_row (db, company, path, now, err);
 
-    if (rc)
-        return rc;
-    n = file_remove_folder (db, company, path, now, err);
+    if (!m->http)
+        n = file_remove_unused (db, company, path, m->url, err);
+    else if (!(n = file_remove_row (db, company, path, now, err)))
+        n = file_remove_folder (db, company, path, now, err);
     return n < 0 ? -1 : n > 0;
 }
 
@@ -88,7 +91,7 @@ static int remove_one_of_many (struct removal *m, struct db *db, struct text giv
         return 0;
     }
     if (decoded.p && file_path_take (m->arena, decoded, &path, &ignored) == 0 &&
-        (rc = remove_path (db, m->who.company, path, err)) < 0)
+        (rc = remove_path (m, db, path, err)) < 0)
         return -1;
     if (rc && !m->http)
         volatile_put (m->server->volatiles, gone_key (m, path), TEXT (""), 10 * 60 * 1000);
@@ -227,6 +230,8 @@ static struct text path_of_url (struct server *s, struct text url)
     const char *p = memmem (url.p, url.n, "://", 3), *slash;
     size_t n = strlen (s->facts.files_url);
 
+    if (p)
+        url.n = strcspn (url.p, "?#");
     if (text_starts (url, s->facts.files_url) && url.n > n)
         return (struct text){ url.p + n, url.n - n };
     if (!p)
@@ -245,6 +250,7 @@ void files_delete_later (struct server *s, const char *company, const char *url)
 
     m->server = s;
     m->arena = a;
+    m->url = arena_strdup (a, url);
     m->who.company = arena_strdup (a, company ? company : s->facts.company);
     str_puts (&body, "{\"files\":[");
     str_add_json (&body, path.p, path.n);

@@ -158,7 +158,8 @@ int query_conditions (const struct query_source *src, const struct query_entity 
 /* SQL functions every connection offers (called by sqlite.c when it opens one; the argument is a sqlite3 *):
  *   pattern_find (pattern, text)   1 when the regular expression is found in text
  *   pattern_find_i (pattern, text) the same, letters' case aside
- *   sortkey (text)                 blob of base/sortkey.h */
+ *   sortkey (text)                 blob of base/sortkey.h
+ *   file_path (uri)                text of base/url.h, or NULL */
 int query_register (void *sqlite3, struct error *err) warn_unused;
 
 /* Check a regular expression; 400/21 with words. */

@@ -1,6 +1,7 @@
 /* query_functions.c - SQL functions of each connection: regular expressions (PCRE2, with limits on the work one match
- * may take) and sort keys. A compiled pattern stays with its statement as long as the pattern does not change. */
+ * may take), sort keys, paths of files. A compiled pattern stays with its statement as long as the pattern does not change. */
 #include "base/sortkey.h"
+#include "base/url.h"
 #include "store/query_parts.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -114,6 +115,16 @@ static void sortkey (sqlite3_context *ctx, int n, sqlite3_value **v)
     sqlite3_result_blob (ctx, key.p, (int)key.n, SQLITE_TRANSIENT);
 }
 
+/* file_path (uri): NULL when it is no web address */
+static void file_path (sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    cleanup_arena struct arena *a = arena_create ();
+    const char *path = url_path (a, (const char *)sqlite3_value_text (v[0]));
+    if (path)
+        sqlite3_result_text (ctx, path, -1, SQLITE_TRANSIENT);
+}
+
 int query_register (void *sqlite, struct error *err)
 {
     enum { HOW = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
@@ -126,6 +137,7 @@ int query_register (void *sqlite, struct error *err)
         { "pattern_find", 2, 0, pattern_find },
         { "pattern_find_i", 2, PCRE2_CASELESS, pattern_find },
         { "sortkey", 1, 0, sortkey },
+        { "file_path", 1, 0, file_path },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (sqlite3_create_function (sqlite, table[i].name, table[i].args, HOW, (void *)table[i].data,

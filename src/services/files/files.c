@@ -1,7 +1,10 @@
 /* files.c - see files.h. */
 #include "services/files/files.h"
 
+#include "base/clock.h"
+#include "base/url.h"
 #include "base/utf8.h"
+#include "services/call.h"
 #include "sql/sql.h"
 #include "store/job.h"
 #include "store/store.h"
@@ -73,6 +76,20 @@ const char *file_path_of_url (struct arena *a, const char *files_url, const char
         p += code ? 2 : 0;
     }
     return file_path_take (a, (struct text){ out, k }, &path, &err) < 0 ? NULL : path;
+}
+
+bool file_is_ours (struct arena *a, const struct server_facts *facts, const char *owner, const char *url)
+{
+    const char *pages[] = { facts ? facts->web_url : NULL, facts ? facts->api_url : NULL };
+
+    if (!url || !url_path (a, url))
+        return false;
+    if (facts && file_path_of_url (a, facts->files_url, url))
+        return true;
+    for (int i = 0; i < 2; i++)
+        if (pages[i] && file_path_of_url (a, arena_printf (a, "%s/files", pages[i]), url))
+            return true;
+    return owner && *owner && strstr (url, owner);
 }
 
 /* -- rows */
@@ -170,4 +187,76 @@ int64_t file_remove_folder (struct db *db, const char *company, const char *fold
     if (rc < 0)
         return -1;
     return db_exec (db, &sql_file_remove_between, err, V_STR (company), from, to);
+}
+
+/* -- who names them */
+int file_used_by_model (struct db *db, int64_t n, const char *uri, struct error *err)
+{
+    return uri && db_exec (db, &sql_file_use_model, err, V_INT (n), V_STR (uri)) < 0 ? -1 : 0;
+}
+
+int file_user_gone (struct db *db, const char *kind, int64_t n, struct error *err)
+{
+    return db_exec (db, &sql_file_use_drop, err, V_STR (kind), V_INT (n)) < 0 ? -1 : 0;
+}
+
+int file_used_by_task (struct db *db, int64_t n, struct text execution, struct error *err)
+{
+    if (file_user_gone (db, "task", n, err) < 0)
+        return -1;
+    return db_exec (db, &sql_file_use_task, err, V_INT (n), V_TEXT (execution)) < 0 ? -1 : 0;
+}
+
+/* "a/b/c": is "a", "a/b" or all of it named? 1, 0, -1 */
+static int is_used (struct db *db, const char *path, struct error *err)
+{
+    for (size_t n = 0; n == 0 || path[n - 1];) {
+        cleanup_rows struct rows r = { 0 };
+        struct text t = { path, n + strcspn (path + n, "/") };
+        int rc;
+
+        if (db_query (db, &sql_file_use_find, &r, err, V_TEXT (t)) < 0 || (rc = db_next (&r, err)) < 0)
+            return -1;
+        if (rc)
+            return 1;
+        n = t.n + 1;
+    }
+    return 0;
+}
+
+static int remove_unused (struct db *db, const char *company, const char *path, int64_t now,
+                          struct error *err)
+{
+    int used = is_used (db, path, err);
+
+    return used ? used > 0 ? 0 : -1 : file_remove_row (db, company, path, now, err);
+}
+
+int64_t file_remove_unused (struct db *db, const char *company, const char *path, const char *url,
+                            struct error *err)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    const char *named = url_path (a, url); /* longer where the file server's address has a path itself */
+    int used = named ? is_used (db, named, err) : 0;
+    int64_t now = clock_now (), n;
+    struct str below = { .arena = a }; /* paths, each with its NUL */
+    cleanup_rows struct rows r = { 0 };
+    struct value from = V_STR (arena_printf (a, "%s/", path)), to = V_STR (arena_printf (a, "%s0", path));
+    int rc;
+
+    if (used)
+        return used > 0 ? 0 : -1;
+    if ((n = remove_unused (db, company, path, now, err)) < 0 ||
+        db_query (db, &sql_file_paths_between, &r, err, V_STR (company), from, to) < 0)
+        return -1;
+    while ((rc = db_next (&r, err)) > 0) {
+        str_add_text (&below, row_text (&r, 0));
+        str_putc (&below, '\0');
+    }
+    for (size_t i = 0; rc == 0 && i < below.n; i += strlen (below.p + i) + 1) {
+        rc = remove_unused (db, company, below.p + i, now, err);
+        n += rc > 0;
+        rc = rc < 0 ? -1 : 0;
+    }
+    return rc < 0 ? -1 : n;
 }

@@ -31,6 +31,11 @@ int file_path_take (struct arena *a, struct text sent, const char **ret, struct 
  * below files_url (which may be NULL: none is). */
 const char *file_path_of_url (struct arena *a, const char *files_url, const char *url);
 
+/* Does a file that `owner` (a task's id; NULL: none) names go with it? When it lies on our file server, by any of the
+ * addresses that the server knows of itself, or under a path that carries the owner's id: it may have more addresses. */
+struct server_facts;
+bool file_is_ours (struct arena *a, const struct server_facts *facts, const char *owner, const char *url);
+
 /* 1 found, 0 none, -1. Texts live in the arena. */
 int file_find (struct db *db, struct arena *a, const char *company, const char *path, struct file_row *ret,
                struct error *err) warn_unused;
@@ -49,6 +54,18 @@ int file_put (struct db *db, const char *company, const struct file_row *row, st
 /* 1 removed, 0 none, -1. The blob becomes a job. */
 int file_remove_row (struct db *db, const char *company, const char *path, int64_t now,
                      struct error *err) warn_unused;
+/* -- what is named by models and tasks goes with the last of them
+ * A model names this uri too; what it named before stays named. */
+int file_used_by_model (struct db *db, int64_t n, const char *uri, struct error *err) warn_unused;
+/* A task names the artifacts of this execution document, and no others. */
+int file_used_by_task (struct db *db, int64_t n, struct text execution, struct error *err) warn_unused;
+/* The model ("model") or task ("task") is gone. */
+int file_user_gone (struct db *db, const char *kind, int64_t n, struct error *err) warn_unused;
+/* A file, or all below a folder, but what somebody names, itself or a folder it lies in; `url`: how it was named by who
+ * went. How many went, -1. */
+int64_t file_remove_unused (struct db *db, const char *company, const char *path, const char *url,
+                            struct error *err) warn_unused;
+
 /* All files below "folder/"; returns how many, -1. */
 int64_t file_remove_folder (struct db *db, const char *company, const char *folder, int64_t now,
                             struct error *err) warn_unused;

@@ -85,7 +85,8 @@ int model_insert (struct call *c, const struct model_new *m, struct error *err)
                  V_STR (m->uri ? m->uri : ""), V_STR (m->framework),
                  V_TEXT (m->design.p ? m->design : TEXT ("{}")),
                  V_TEXT (m->labels.p ? m->labels : TEXT ("{}")), V_INT (m->ready), V_STR (c->who.user),
-                 V_TEXT (m->metadata)) < 0)
+                 V_TEXT (m->metadata)) < 0 ||
+        file_used_by_model (c->db, db_last_id (c->db), m->uri, err) < 0)
         return -1;
     return project_touch (c, m->project, err);
 }
@@ -140,16 +141,12 @@ static void put_url (struct str *urls, const char *uri)
     json_put_string (urls, uri);
 }
 
-/* A file on our own file server, or under a path that carries the id of the model's task (a server may have several
- * addresses). */
 static bool is_our_file (struct call *c, const struct model *m, const char *uri)
 {
     const char *task = m->task;
-    bool web = uri && (!strncmp (uri, "http://", 7) || !strncmp (uri, "https://", 8));
     if (task && !strncmp (task, "__DELETED__", 11))
         task += 11;
-    return file_path_of_url (c->arena, c->facts ? c->facts->files_url : NULL, uri) ||
-           (web && task && *task && strstr (uri, task));
+    return file_is_ours (c->arena, c->facts, task, uri);
 }
 
 int model_delete (struct call *c, const char *id, bool force, bool files, struct str *urls, struct error *err)

@@ -28,7 +28,9 @@ int model_uri_replaced (struct call *c, const struct model *m, const char *uri, 
     if (is_file (m->uri) && db_exec (c->db, &sql_model_version_add, err, V_INT (m->n), V_STR (m->uri),
                                      V_INT (c->now), V_STR (c->who.user)) < 0)
         return -1;
-    return db_exec (c->db, &sql_model_version_take, err, V_INT (m->n), V_STR (uri)) < 0 ? -1 : 0;
+    return db_exec (c->db, &sql_model_version_take, err, V_INT (m->n), V_STR (uri)) < 0
+               ? -1
+               : file_used_by_model (c->db, m->n, uri, err);
 }
 
 int model_old_uris (struct call *c, int64_t n, struct model_uris *ret, struct error *err)
@@ -55,7 +57,8 @@ int model_old_uris (struct call *c, int64_t n, struct model_uris *ret, struct er
 int model_drop (struct call *c, int64_t n, struct error *err)
 {
     return db_exec (c->db, &sql_model_versions_drop, err, V_INT (n)) < 0 ||
-                   db_exec (c->db, &sql_model_drop, err, V_INT (n)) < 0
+                   db_exec (c->db, &sql_model_drop, err, V_INT (n)) < 0 ||
+                   file_user_gone (c->db, "model", n, err) < 0
                ? -1
                : 0;
 }

@@ -33,16 +33,14 @@ static struct text urls_of (struct call *c, struct text execution, const struct 
     return str_text (&s);
 }
 
-/* -- files: those on our own file server, and those under a path that carries the task's id, go with it after the commit
- */
+/* -- files: those on our own file server, and those under a path that carries the task's id, go with it after the commit,
+ * unless somebody else names them then */
 static void delete_listed (struct call *c, const struct task_facts *t, struct text list)
 {
-    const char *ours = c->facts ? c->facts->files_url : NULL;
     struct json_iter it = json_iter (list);
     while (json_next (&it)) {
         const char *url = json_string (c->arena, it.value);
-        bool web = url && (!strncmp (url, "http://", 7) || !strncmp (url, "https://", 8));
-        if (web && (file_path_of_url (c->arena, ours, url) || strstr (url, t->id)))
+        if (file_is_ours (c->arena, c->facts, t->id, url))
             call_after_commit (c, EFFECT_FILES_DELETE, url, t->company, 0);
     }
 }
@@ -153,7 +151,7 @@ static int drop_rows (struct call *c, int64_t n, struct error *err)
     for (size_t i = 0; i < sizeof drops / sizeof *drops; i++)
         if (db_exec (c->db, drops[i], err, V_INT (n)) < 0)
             return -1;
-    return 0;
+    return file_user_gone (c->db, "task", n, err);
 }
 
 int task_delete_one (struct call *c, const char *id, const struct task_delete *how, struct task_removed *ret,

@@ -1,5 +1,6 @@
 /* row.c - reading and writing the tables of a task: the row, the documents, and the side tables that follow them. */
 #include "base/sortkey.h"
+#include "services/files/files.h"
 #include "services/projects/projects.h"
 #include "services/tasks/task.h"
 
@@ -70,6 +71,9 @@ int task_insert (struct call *c, const struct task_row *row, const struct task_d
     if (db_exec (c->db, &sql_task_doc_add, err, V_INT (n), V_TEXT (d->script), V_TEXT (d->execution),
                  V_TEXT (d->hyperparams), V_TEXT (d->configuration), V_TEXT (d->models), V_TEXT (d->output),
                  V_TEXT (d->container), V_TEXT (d->runtime)) < 0)
+        return -1;
+    if (json_count (json_get (d->execution, "artifacts")) &&
+        file_used_by_task (c->db, n, d->execution, err) < 0)
         return -1;
     struct task_doc side = { .hyperparams = d->hyperparams, .models = d->models };
     if (d->hyperparams.n > 2 || d->models.n > sizeof DOC_MODELS - 1)
@@ -174,6 +178,8 @@ int task_doc_save (struct call *c, int64_t n, const struct task_doc *d, struct e
     if (db_exec (c->db, &sql_task_doc_set, err, V_INT (n), V_TEXT (d->script), V_TEXT (d->execution),
                  V_TEXT (d->hyperparams), V_TEXT (d->configuration), V_TEXT (d->models), V_TEXT (d->output),
                  V_TEXT (d->container), V_INT (d->no_script), V_TEXT (d->runtime)) < 0)
+        return -1;
+    if (d->execution.p && file_used_by_task (c->db, n, d->execution, err) < 0)
         return -1;
     if (d->hyperparams.p && save_params (c, n, d->hyperparams, err) < 0)
         return -1;
