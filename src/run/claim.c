@@ -106,9 +106,13 @@ int station_fetch (struct run *r, struct error *err)
     r->script = json_get (r->doc, "script");
     if (json_kind (r->doc) != JSON_OBJECT)
         return error_set (err, EPROTO, "task %s: the server's answer has no task", r->task);
+    if (!r->claimed || !r->rank0 || r->options->quiet)
+        return 0;
+    enum stop_reason why = guard_first_look (r->doc);
+    if (why != STOP_NONE) {
+        stop_set (&r->stop, why);
+        return 0;
+    }
     /* a daemon that got it from a plain queue has told the server; a task that still waits is taken here */
-    if (r->claimed && r->rank0 && !r->options->quiet &&
-        json_string_is (json_get (r->doc, "status"), "queued"))
-        return take_task (r, err);
-    return 0;
+    return json_string_is (json_get (r->doc, "status"), "queued") ? take_task (r, err) : 0;
 }

@@ -272,6 +272,21 @@ static bool drop (struct arena *a, const struct candidate *c)
     return gone;
 }
 
+/* NAME.new is an entry that is being built, or half of one whose builder was killed: then nobody has its lock. */
+static void drop_half_built (struct arena *a, const char *envs, const char *name)
+{
+    size_t n = strlen (name);
+    struct error ignored;
+    if (n < 5 || strcmp (name + n - 4, ".new"))
+        return;
+    const char *folder = path_join (a, envs, arena_strndup (a, name, n - 4));
+    cleanup_close int lock = open_lock (a, folder, LOCK_EX | LOCK_NB, &ignored);
+    if (lock < 0 || tree_remove (path_join (a, envs, name), &ignored) < 0)
+        return;
+    if (!folder_exists (folder))
+        (void)!file_remove (arena_printf (a, "%s.lock", folder), &ignored);
+}
+
 void entries_trim (struct arena *a, const char *store, size_t most, int64_t bytes)
 {
     const char *envs = path_join (a, store, "envs");
@@ -285,6 +300,7 @@ void entries_trim (struct arena *a, const char *store, size_t most, int64_t byte
         struct stat st;
         struct str size = { .arena = a };
         struct error ignored;
+        drop_half_built (a, envs, list[i]->d_name);
         if (strspn (list[i]->d_name, "0123456789abcdef-") == strlen (list[i]->d_name) &&
             folder_exists (folder) && stat (arena_printf (a, "%s.lock", folder), &st) == 0) {
             v[count] =

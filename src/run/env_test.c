@@ -6,6 +6,7 @@
 #include "run/tree.h"
 
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -319,7 +320,13 @@ static void a_changed_entry_is_not_used_again (void **state)
     struct env e2 = made (&b, "one", "r2");
     assert_true (e2.entry.built);
     assert_string_equal (python (&b, &e2, "import one; print(one.version)"), "1.0");
+    folder_sh (&b.f, "cd store/envs; mkdir -p 0123.new/lib 4567.new/lib; touch 0123.lock");
+    cleanup_close int building =
+        open (path_join (b.f.arena, b.in.store, "envs/4567.lock"), O_RDWR | O_CREAT, 0600);
+    assert_int_equal (flock (building, LOCK_EX), 0);
     entries_trim (b.f.arena, b.in.store, 10, INT64_MAX);
+    assert_string_equal (folder_sh (&b.f, "cd store/envs; ls | grep -E '^(0123|4567)'"),
+                         "4567.lock\n4567.new");
     assert_false (folder_exists (e.entry.folder));
     assert_true (folder_exists (e2.entry.folder));
     entries_trim (b.f.arena, b.in.store, 0, 0); /* in use: stays */

@@ -98,6 +98,11 @@ static bool is_taken (const struct guard *g, struct arena *a, struct text task)
     return g->run && run && strcmp (g->run, run);
 }
 
+static bool wants_stop (const char *message)
+{
+    return message && strstr (message, "stopping");
+}
+
 static enum stop_reason judge (struct guard *g, struct arena *a, struct text task)
 {
     struct text status = json_get (task, "status");
@@ -108,7 +113,7 @@ static enum stop_reason judge (struct guard *g, struct arena *a, struct text tas
         return STOP_NONE;
     }
     g->revivals = 0;
-    if (message && strstr (message, "stopping") &&
+    if (wants_stop (message) &&
         (json_string_is (status, "in_progress") || json_string_is (status, "stopped")))
         return STOP_USER; /* "stopped": we were taken for dead before we could hear it */
     if (json_string_is (status, "in_progress"))
@@ -120,6 +125,21 @@ static enum stop_reason judge (struct guard *g, struct arena *a, struct text tas
         if (json_string_is (status, moves[i].status))
             return moves[i].reason;
     return STOP_NONE; /* completed by the task itself: it may have more to do */
+}
+
+enum stop_reason guard_first_look (struct text task)
+{
+    cleanup_arena struct arena *a = arena_create ();
+    struct text status = json_get (task, "status");
+    char *message = json_string (a, json_get (task, "status_message"));
+    if (json_string_is (status, "in_progress"))
+        return wants_stop (message) ? STOP_USER : STOP_NONE;
+    if (taken_for_dead (status, message) || json_string_is (status, "queued"))
+        return STOP_NONE;
+    for (size_t i = 0; moves[i].status; i++)
+        if (json_string_is (status, moves[i].status))
+            return moves[i].reason;
+    return json_string_is (status, "completed") ? STOP_CHANGED : STOP_NONE;
 }
 
 /* True when the guard itself is to end. */

@@ -23,6 +23,8 @@ int guard_start (const struct client *c, const struct guard_options *o, struct s
                  struct error *err) warn_unused;
 void guard_running (struct guard *g); /* the user's process has started: report the load from now on */
 void guard_stop (struct guard *g);    /* NULL is fine */
+/* Why a run that has just begun must not go on, by the task as it was read: it was ended before we could look. */
+enum stop_reason guard_first_look (struct text task);
 /* Has another agent taken the task by now? Asked by `c`, in its patience. 1 = yes, 0 = no, or nobody can know (it is
  * gone, the server has no such call), -1 = the server does not say. NULL is fine. */
 int guard_task_taken (struct guard *g, struct client *c, struct error *err) warn_unused;

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,10 +99,37 @@ static int mirror_create (struct repo *r, struct error *err)
     return 0;
 }
 
+static int drop_left_over (const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    const char *name = path + at->base;
+    size_t n = strlen (name);
+    (void)st;
+    if (type == FTW_F && ((n > 5 && !strcmp (name + n - 5, ".lock")) || !strncmp (name, "tmp_", 4)))
+        unlink (path);
+    return 0;
+}
+
+/* A fetch that was killed leaves git's own locks, at which each later one would fail, and halves of packs. We hold the
+ * mirror's lock: nobody else is at it. */
+static int mirror_begin_fetch (struct repo *r, struct error *err)
+{
+    const char *fetching = arena_printf (r->arena, "%s.fetching", r->mirror);
+    if (file_exists (fetching))
+        nftw (r->mirror, drop_left_over, 16, FTW_PHYS);
+    return file_append (fetching, TEXT (""), 0600, err);
+}
+
+static int mirror_end_fetch (struct repo *r, struct error *err)
+{
+    return file_remove (arena_printf (r->arena, "%s.fetching", r->mirror), err);
+}
+
 static int mirror_fetch (struct repo *r, struct error *err)
 {
     if (r->fetched)
         return 0;
+    if (mirror_begin_fetch (r, err) < 0)
+        return -1;
     say (r->say, "INFO", "fetching %s", git_url_shown (r->arena, r->wish->url));
     if (git (r->git, r->mirror, NULL, err, "fetch", "--quiet", "--force", "--prune", "--no-tags", r->url,
              "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") < 0)
@@ -111,7 +139,7 @@ static int mirror_fetch (struct repo *r, struct error *err)
              "+HEAD:refs/stoker/HEAD") < 0)
         say (r->say, "WARNING", "%s has no HEAD", git_url_shown (r->arena, r->wish->url));
     r->fetched = true;
-    return 0;
+    return mirror_end_fetch (r, err);
 }
 
 /* The commit a revision stands for, or NULL. */

@@ -211,6 +211,45 @@ static void a_damaged_mirror_is_fetched_anew (void **state)
     }
 }
 
+/* git was killed in the middle of a fetch: its locks are still there, and what had come of a pack. */
+static void a_fetch_that_was_killed (void **state)
+{
+    (void)state;
+    struct folder f = folder_new ();
+    folder_sh (&f, make_origin);
+    must (&f, (struct wish){ .branch = "dev" }, "dev\n");
+    folder_sh (
+        &f, "cd store/mirrors; cd *.git; touch refs/heads/dev.lock packed-refs.lock shallow.lock config.lock "
+            "objects/pack/tmp_pack_half; touch \"$PWD.fetching\"\n"
+            "cd ../../../work && git checkout -q dev && echo newer >a.txt && git commit -qam newer && git "
+            "push -q "
+            "../origin.git dev && git -C ../origin.git branch -D v1 trunk >/dev/null 2>&1 || true");
+    must (&f, (struct wish){ .branch = "dev" }, "newer\n");
+    assert_string_equal (
+        folder_sh (&f, "find store/mirrors -name '*.lock' -path '*.git/*' -o -name 'tmp_*' -o -name "
+                       "'*.fetching'"),
+        "");
+    folder_done (&f);
+}
+
+/* So that the next one sees it: what says that a fetch is going on stays when it fails. */
+static void a_fetch_that_failed_is_remembered (void **state)
+{
+    (void)state;
+    struct folder f = folder_new ();
+    struct checkout c;
+    struct error err = { 0 };
+    folder_sh (&f, make_origin);
+    must (&f, (struct wish){ .branch = "dev" }, "dev\n");
+    folder_sh (&f, "mv origin.git away");
+    assert_int_equal (check_out (&f, (struct wish){ .branch = "dev" }, &c, &err), -1);
+    assert_string_equal (folder_sh (&f, "ls store/mirrors | grep -c fetching"), "1");
+    folder_sh (&f, "mv away origin.git");
+    must (&f, (struct wish){ .branch = "dev" }, "dev\n");
+    assert_string_equal (folder_sh (&f, "ls store/mirrors | grep -c fetching || true"), "0");
+    folder_done (&f);
+}
+
 static void submodules_follow (void **state)
 {
     (void)state;
@@ -267,6 +306,8 @@ int main (void)
         cmocka_unit_test (leases_keep_runs_apart),
         cmocka_unit_test (many_at_once),
         cmocka_unit_test (a_damaged_mirror_is_fetched_anew),
+        cmocka_unit_test (a_fetch_that_was_killed),
+        cmocka_unit_test (a_fetch_that_failed_is_remembered),
         cmocka_unit_test (submodules_follow),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
