@@ -76,16 +76,33 @@ void many_end (struct many *m)
     str_putc (&m->succeeded, '}');
 }
 
+int keep_facts (struct call *c, const struct error *err, const struct fact *facts)
+{
+    struct str s = { .arena = c->arena };
+    str_putc (&s, '{');
+    for (; facts->name; facts++)
+        if (facts->text)
+            fields_str (&s, facts->name, facts->text);
+        else
+            fields_json (&s, facts->name, text_of (arena_printf (c->arena, "%lld", (long long)facts->n)));
+    str_putc (&s, '}');
+    c->facts_of_error = str_text (&s);
+    c->facts_code = err->code;
+    return -1;
+}
+
 void many_failure (struct many *m, const char *id, const struct error *err)
 {
     int code = err->code ? err->code : ERR_INTERNAL;
     struct str *s = &m->failed;
+    bool told = m->c->facts_of_error.p && m->c->facts_code == err->code;
     json_put_comma (s);
     str_putc (s, '{');
     fields_str (s, "id", id);
     str_addf (s, ",\"error\":{\"codes\":[%d,%d]", WIRE_STATUS (code), WIRE_SUBCODE (code));
     fields_str (s, "msg", err->text);
-    str_puts (s, ",\"data\":{}}}");
+    fields_json (s, "data", told ? m->c->facts_of_error : TEXT ("{}"));
+    str_puts (s, "}}");
 }
 
 void many_close (struct many *m, struct text *ret_succeeded, struct text *ret_failed)
@@ -106,6 +123,7 @@ int many_run (struct call *c, const char *const *ids, size_t n, many_fn *fn, con
     for (size_t i = 0; i < n; i++) {
         struct error why = { 0 };
         struct str item = { .arena = c->arena };
+        c->facts_of_error = (struct text){ 0 };
         if (db_save (c->db, err) < 0)
             return -1;
         if (fn (c, ids[i], in, &item, &why) == 0) {

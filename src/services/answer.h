@@ -24,6 +24,14 @@ struct many {
     struct str succeeded, failed;
 };
 void many_open (struct many *m, struct call *c);
+/* What an error that has just been set is about, for the `error.data` of such answers: fail_facts (c, err, { "id", id },
+ * { "children", .n = 2 }). -1. */
+struct fact {
+    const char *name, *text;
+    int64_t n; /* where text is NULL */
+};
+#define fail_facts(c, err, ...) keep_facts ((c), (err), (const struct fact[]){ __VA_ARGS__, { NULL } })
+int keep_facts (struct call *c, const struct error *err, const struct fact *facts);
 /* Start the item of a success: {"id":...; the caller adds members with fields_* on m->succeeded, then many_end. */
 void many_success (struct many *m, const char *id);
 void many_end (struct many *m);

@@ -61,10 +61,12 @@ struct call {
     const char *wait_topic; /* by call_wait: run me again when it rings or the time comes */
     int64_t wait_until;     /* ms, clock_now() scale */
     bool last_try; /* set by the caller: the waiting time is over (or client cannot wait): answer now */
-    const char *set_cookie;   /* token to set; "" clears */
-    struct text raw_reply;    /* answer this instead of the envelope, with */
-    const char *raw_type;     /* this content type, and */
-    const char *raw_filename; /* Content-Disposition: attachment */
+    struct text facts_of_error; /* answer.h: fail_facts, with */
+    int facts_code;             /* the code of that error */
+    const char *set_cookie;     /* token to set; "" clears */
+    struct text raw_reply;      /* answer this instead of the envelope, with */
+    const char *raw_type;       /* this content type, and */
+    const char *raw_filename;   /* Content-Disposition: attachment */
 };
 
 /* What calls need to know of the server around them; made once by server/, const. */

@@ -14,9 +14,11 @@ int model_read (struct call *c, const char *id, bool public_too, struct model *r
     int more = db_next (&r, err);
     if (more < 0)
         return -1;
-    if (!more)
-        return error_set (err, ERR_INVALID_MODEL_ID, "Invalid model id: id=%s (no such own%s model)", id,
-                          public_too ? " or public" : "");
+    if (!more) {
+        error_set (err, ERR_INVALID_MODEL_ID, "Invalid model id: id=%s (no such own%s model)", id,
+                   public_too ? " or public" : "");
+        return fail_facts (c, err, { "id", id }, { "company", c->who.company });
+    }
     *ret = (struct model){
         .n = row_int (&r, 0),
         .id = row_str (&r, 1, c->arena),
@@ -109,8 +111,10 @@ int model_publish_one (struct call *c, const char *id, bool publish_task, bool f
     *ret_task = (struct text){ 0 };
     if (model_read (c, id, false, &m, err) < 0)
         return -1;
-    if (m.ready)
-        return error_set (err, ERR_MODEL_READY, "model %s is published already", id);
+    if (m.ready) {
+        error_set (err, ERR_MODEL_READY, "model %s is published already", id);
+        return fail_facts (c, err, { "company", c->who.company }, { "model", id });
+    }
     if (m.task && publish_task) {
         if (task_facts (c, m.task, false, &t, &why) == 0) {
             struct text data;
@@ -158,12 +162,16 @@ int model_delete (struct call *c, const char *id, bool force, bool files, struct
     int64_t users;
     if (model_read (c, id, false, &m, err) < 0 || task_model_users (c, id, &users, err) < 0)
         return -1;
-    if (!force && users)
-        return error_set (err, ERR_MODEL_IN_USE, "model %s is an input of tasks: num_tasks=%lld: use force",
-                          id, (long long)users);
-    if (!force && m.task && task_facts (c, m.task, false, &t, &why) == 0 && !strcmp (t.status, "published"))
-        return error_set (err, ERR_MODEL_TASK_EXISTS,
-                          "the task that made model %s is published: task=%s: use force", id, m.task);
+    if (!force && users) {
+        error_set (err, ERR_MODEL_IN_USE, "model %s is an input of tasks: num_tasks=%lld: use force", id,
+                   (long long)users);
+        return fail_facts (c, err, { "num_tasks", NULL, users });
+    }
+    if (!force && m.task && task_facts (c, m.task, false, &t, &why) == 0 && !strcmp (t.status, "published")) {
+        error_set (err, ERR_MODEL_TASK_EXISTS, "the task that made model %s is published: task=%s: use force",
+                   id, m.task);
+        return fail_facts (c, err, { "task", m.task });
+    }
     if (model_old_uris (c, m.n, &old, err) < 0 || task_forget_model (c, id, err) < 0 ||
         model_drop (c, m.n, err) < 0 || events_retire (c->db, id, err) < 0)
         return -1;

@@ -8,6 +8,7 @@
 #include "services/queues/rules.h"
 
 #include "base/id.h"
+#include "services/answer.h"
 #include "services/tasks/tasks.h"
 #include "sql/sql.h"
 #include "store/store.h"
@@ -47,8 +48,10 @@ int queue_load (struct call *c, const char *id, struct queue *ret, struct error 
 {
     int found = queue_get (c, &sql_queue_by_id, id, ret, err);
 
-    if (found == 0)
-        return error_set (err, ERR_INVALID_QUEUE_ID, "queue: there is no queue %s", id);
+    if (found == 0) {
+        error_set (err, ERR_INVALID_QUEUE_ID, "queue: there is no queue %s", id);
+        return fail_facts (c, err, { "queue", id });
+    }
     return found < 0 ? -1 : 0;
 }
 
@@ -86,8 +89,10 @@ int queue_get_default (struct call *c, struct queue_name *ret, struct error *err
     if (db_query (c->db, &sql_queue_defaults, &r, err, V_STR (c->who.company)) < 0 ||
         (found = db_next (&r, err)) < 0)
         return -1;
-    if (!found)
-        return error_set (err, ERR_NO_DEFAULT_QUEUE, "No queue has the system tag 'default'");
+    if (!found) {
+        error_set (err, ERR_NO_DEFAULT_QUEUE, "No queue has the system tag 'default'");
+        return fail_facts (c, err, { "company", c->who.company });
+    }
     queue_read (c, &r, &q);
     if ((found = db_next (&r, err)) < 0)
         return -1;

@@ -32,15 +32,17 @@ int task_enqueue_one (struct call *c, const char *id, const struct task_enqueue 
     enum task_status from;
     struct task_change ch = { .to = TASK_QUEUED, .reason = q->reason, .message = q->message };
     if (task_facts_of (c, id, false, &t, &from, err) < 0 ||
-        task_verb_check (VERB_ENQUEUE, from, q->force, err) < 0 ||
-        (q->validate && check_refs (c, &t, err) < 0) || find_queue (c, q, &queue, err) < 0)
+        task_may (c, VERB_ENQUEUE, from, q->force, err) < 0 || (q->validate && check_refs (c, &t, err) < 0) ||
+        find_queue (c, q, &queue, err) < 0)
         return -1;
     const char *execution = q->keep_queue && t.queue && *t.queue ? t.queue : queue.id;
     int held = queue_holds (c, queue.id, t.id, err);
     if (held < 0)
         return -1;
-    if (held && from == TASK_QUEUED)
-        return error_set (err, ERR_TASK_ALREADY_QUEUED, "task %s is already in queue %s", t.id, queue.name);
+    if (held && from == TASK_QUEUED) {
+        error_set (err, ERR_TASK_ALREADY_QUEUED, "task %s is already in queue %s", t.id, queue.name);
+        return fail_facts (c, err, { "task", t.id });
+    }
     const char *before = from == TASK_QUEUED && t.enqueue_status ? t.enqueue_status : t.status;
     if (queue_remove_everywhere (c, t.id, NULL, err) < 0 || queue_add (c, queue.id, t.id, err) < 0 ||
         task_move (c, &t, &ch, err) < 0)
@@ -124,7 +126,7 @@ int task_queue (struct call *c, const char *task, const char *queue, struct erro
     enum task_status from;
     struct task_change ch = { .to = TASK_QUEUED, .reason = "", .message = "" };
     if (task_facts_of (c, task, false, &t, &from, err) < 0 ||
-        task_verb_check (VERB_ENQUEUE, from, false, err) < 0)
+        task_may (c, VERB_ENQUEUE, from, false, err) < 0)
         return -1;
     const char *before = from == TASK_QUEUED && t.enqueue_status ? t.enqueue_status : t.status;
     if (task_move (c, &t, &ch, err) < 0)

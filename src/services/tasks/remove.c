@@ -69,11 +69,23 @@ static int check_published (struct call *c, const struct task_facts *t, struct e
     children = row_int (&r, 0);
     if (models_published_of_task (c, t->id, &models, err) < 0)
         return -1;
-    if (children || models)
-        return error_set (err, ERR_TASK_CANNOT_BE_DELETED,
-                          "task %s has %lld published children and %lld published models: use force", t->id,
-                          (long long)children, (long long)models);
+    if (children || models) {
+        error_set (err, ERR_TASK_CANNOT_BE_DELETED,
+                   "task %s has %lld published children and %lld published models: use force", t->id,
+                   (long long)children, (long long)models);
+        return fail_facts (c, err, { "task", t->id }, { "children", NULL, children },
+                           { "models", NULL, models });
+    }
     return 0;
+}
+
+static int check_deletable (struct call *c, const struct task_facts *t, enum task_status from, bool force,
+                            struct error *err)
+{
+    if (task_guard_check (GUARD_DELETE, from, t->archived, force, err) == 0)
+        return force ? 0 : check_published (c, t, err);
+    return fail_facts (c, err, { "task", t->id }, { "expected", task_status_name (TASK_CREATED) },
+                       { "current", t->status });
 }
 
 /* -- reset */
@@ -103,7 +115,7 @@ int task_reset_one (struct call *c, const char *id, const struct task_reset *how
     struct models_of_task models = { .urls = { .arena = c->arena } };
     struct task_change ch = { .to = TASK_CREATED, .reason = "reset", .message = "reset" };
     if (task_facts_of (c, id, false, &t, &from, err) < 0 ||
-        task_verb_check (VERB_RESET, from, how->force, err) < 0 ||
+        task_may (c, VERB_RESET, from, how->force, err) < 0 ||
         (!how->force && check_published (c, &t, err) < 0) || task_doc_read (c, t.n, &d, err) < 0)
         return -1;
     int64_t removed = queue_remove_everywhere (c, t.id, NULL, err);
@@ -162,8 +174,7 @@ int task_delete_one (struct call *c, const char *id, const struct task_delete *h
     enum task_status from;
     struct models_of_task models = { .urls = { .arena = c->arena } };
     if (task_facts_of (c, id, false, &t, &from, err) < 0 ||
-        task_guard_check (GUARD_DELETE, from, t.archived, how->force, err) < 0 ||
-        (!how->force && check_published (c, &t, err) < 0) || task_doc_read (c, t.n, &d, err) < 0)
+        check_deletable (c, &t, from, how->force, err) < 0 || task_doc_read (c, t.n, &d, err) < 0)
         return -1;
     if (how->steps && !strcmp (t.type, "controller") && delete_steps (c, &t, how, err) < 0)
         return -1;

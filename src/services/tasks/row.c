@@ -14,8 +14,10 @@ int task_facts_of (struct call *c, const char *id, bool public_too, struct task_
     int more = db_next (&r, err);
     if (more < 0)
         return -1;
-    if (!more)
-        return error_set (err, ERR_INVALID_TASK_ID, "Invalid task id: id=%s, company=%s", id, c->who.company);
+    if (!more) {
+        error_set (err, ERR_INVALID_TASK_ID, "Invalid task id: id=%s, company=%s", id, c->who.company);
+        return fail_facts (c, err, { "id", id }, { "company", c->who.company });
+    }
     const char *company = row_str (&r, 1, c->arena);
     if (!public_too && !*company)
         return error_set (err, ERR_NO_WRITE_PERMISSION, "task %s belongs to everybody: it cannot be changed",

@@ -45,6 +45,14 @@ int task_move (struct call *c, struct task_facts *t, struct task_change *ch, str
     return 0;
 }
 
+int task_may (struct call *c, enum task_verb verb, enum task_status from, bool force, struct error *err)
+{
+    if (task_verb_check (verb, from, force, err) == 0)
+        return 0;
+    return fail_facts (c, err, { "current_status", task_status_name (from) },
+                       { "new_status", task_status_name (task_verb (verb)->to) });
+}
+
 static int stamp (struct call *c, struct task_facts *t, enum task_stamp what, bool running,
                   struct str *fields, struct error *err)
 {
@@ -70,7 +78,7 @@ int task_do (struct call *c, struct task_facts *t, enum task_status from, enum t
              struct task_change *ch, struct error *err)
 {
     const struct task_verb_row *row = task_verb (verb);
-    if (task_verb_check (verb, from, force, err) < 0 || queue_confirm (c, t->id, err) < 0)
+    if (task_may (c, verb, from, force, err) < 0 || queue_confirm (c, t->id, err) < 0)
         return -1;
     ch->to = row->to;
     if (task_move (c, t, ch, err) < 0)
@@ -141,7 +149,7 @@ int task_stop_one (struct call *c, const char *id, bool force, bool steps, const
     struct task_facts t;
     enum task_status from;
     struct task_change ch = { .reason = reason };
-    if (task_facts_of (c, id, false, &t, &from, err) < 0 || task_verb_check (VERB_STOP, from, force, err) < 0)
+    if (task_facts_of (c, id, false, &t, &from, err) < 0 || task_may (c, VERB_STOP, from, force, err) < 0)
         return -1;
     if (steps && !strcmp (t.type, "controller") && stop_steps (c, &t, reason, message, err) < 0)
         return -1;

@@ -95,6 +95,9 @@ struct task_change { /* a change of status */
     const char *reason, *message;
     struct str fields; /* the echo: opened by task_move, the caller adds and closes */
 };
+/* task_verb_check, which tells what it is about. */
+int task_may (struct call *c, enum task_verb verb, enum task_status from, bool force,
+              struct error *err) warn_unused;
 int task_move (struct call *c, struct task_facts *t, struct task_change *ch, struct error *err) warn_unused;
 /* A verb with its check, stamp and echo. */
 int task_do (struct call *c, struct task_facts *t, enum task_status from, enum task_verb verb, bool force,

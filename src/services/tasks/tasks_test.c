@@ -27,7 +27,7 @@ static void in_write (void (*fn) (struct call *c))
     struct call c = { .arena = a,
                       .db = db,
                       .facts = &facts,
-                      .who = { "c", "Company", "u", "User", "root", NULL, NULL, 0 },
+                      .who = { "c", "Company", "u", "User", "root", NULL, NULL },
                       .version = 2034,
                       .now = T0,
                       .now_us = T0 * 1000 };
