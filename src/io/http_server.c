@@ -109,17 +109,23 @@ static void conn_create (struct http_listener *l, int fd, const struct sockaddr_
         s->timer = loop_timer_add (s->loop, TICK_MS, true, on_tick, s);
 }
 
+static bool has_bytes (const struct http_conn *c)
+{
+    char byte;
+
+    return c->later.n || recv (c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 /* Room for a new client: the connection that has been idle for longest goes. False: none is idle. (One that has just
  * come, or has bytes waiting, is not idle.) */
 static bool evict_idle (struct http_server *s)
 {
     struct http_conn *oldest = NULL;
-    char byte;
 
     for (struct http_conn *c = s->conns; c; c = c->next)
         if (c->phase == CONN_IDLE && c->served && (!oldest || c->deadline <= oldest->deadline))
             oldest = c;
-    if (!oldest || recv (oldest->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+    if (!oldest || has_bytes (oldest))
         return false;
     conn_hang_up (oldest);
     conn_free (oldest);
@@ -205,10 +211,19 @@ void http_server_drain (struct http_server *s, void (*drained) (void *arg), void
     s->draining = true;
     s->drained = drained;
     s->drained_arg = arg;
+    for (struct http_listener *l = s->listeners; l;
+         l = l->next) { /* who has come already and asks is answered */
+        size_t before;
+
+        do {
+            before = s->conns_n;
+            on_listener (l->fd, LOOP_READ, l);
+        } while (s->conns_n > before);
+    }
     listeners_close (s);
     for (struct http_conn *c = s->conns, *next; c; c = next) {
         next = c->next;
-        if (c->phase == CONN_IDLE && !c->later.n) {
+        if (c->phase == CONN_IDLE && !has_bytes (c)) {
             conn_hang_up (c);
             conn_free (c);
         }

@@ -149,7 +149,10 @@ static void *loop_thread (void *arg)
     return NULL;
 }
 
-static int start (void **state)
+/* A client that is to be slow is slower than `slow_ms` or `idle_ms`; all others have all the time they need. */
+enum { PATIENT_MS = 60000, SHORT_MS = 300 };
+
+static int start_with (void **state, int64_t idle_ms, int64_t slow_ms)
 {
     static struct world w;
     struct http_limits limits = http_limits_default;
@@ -158,9 +161,8 @@ static int start (void **state)
     bool loopback;
 
     w = (struct world){ 0 };
-    limits.head_ms = 300;
-    limits.body_ms = 300;
-    limits.idle_ms = 300;
+    limits.head_ms = limits.body_ms = slow_ms;
+    limits.idle_ms = idle_ms;
     limits.connections = 8;
     assert_int_equal (loop_create (&w.loop, &err), 0);
     assert_int_equal (pool_create (2, &w.pool, &err), 0);
@@ -171,6 +173,23 @@ static int start (void **state)
     *state = &w;
     return 0;
 }
+
+static int start (void **state)
+{
+    return start_with (state, PATIENT_MS, PATIENT_MS);
+}
+
+static int start_idle (void **state)
+{
+    return start_with (state, SHORT_MS, PATIENT_MS);
+}
+
+static int start_slow (void **state)
+{
+    return start_with (state, PATIENT_MS, SHORT_MS);
+}
+
+static struct world *drained_world;
 
 static void drained (void *arg)
 {
@@ -230,12 +249,15 @@ static char *hear (int fd)
 }
 #define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: h\r\n"
 
+static void test_idle (void **state)
+{
+    assert_string_equal (hear (dial (*state)), ""); /* closed without a word */
+}
+
 static void test_silent (void **state)
 {
     int fd = dial (*state);
 
-    assert_string_equal (hear (fd), ""); /* closed without a word */
-    fd = dial (*state);
     say (fd, HEAD ("GET", "/"));
     assert_non_null (strstr (hear (fd), "HTTP/1.1 408 "));
     fd = dial (*state);
@@ -353,6 +375,35 @@ static void test_crowd (void **state)
         close (fds[i]);
 }
 
+/* The client was faster than the order to end: one who has come and asked is answered, also on a connection that was idle. */
+static void ask_and_drain (void *arg)
+{
+    int *fds = arg;
+
+    fds[1] = dial (drained_world);
+    for (int i = 0; i < 2; i++)
+        say (fds[i], HEAD ("GET", "/hello") "\r\n");
+    drain (drained_world);
+}
+
+static void test_drain_answers_who_has_asked (void **state)
+{
+    struct world *w = drained_world = *state;
+    int fds[2] = { dial (w) };
+
+    say (fds[0], HEAD ("GET", "/hello") "\r\n");
+    assert_true (recv (fds[0], (char[4096]){ 0 }, 4096, 0) > 0);
+    loop_post (w->loop, ask_and_drain, fds);
+    pthread_join (w->thread, NULL);
+    for (int i = 0; i < 2; i++) {
+        char *all = hear (fds[i]);
+
+        assert_non_null (strstr (all, "hello"));
+        assert_non_null (strstr (all, "Connection: close"));
+    }
+    assert_int_equal (pthread_create (&w->thread, NULL, loop_thread, w), 0);
+}
+
 static void test_listen_errors (void **state)
 {
     struct world *w = *state;
@@ -369,14 +420,24 @@ static void test_listen_errors (void **state)
     assert_int_equal (http_server_listen (w->http, "::1:80", 0, &port, &loopback, &err), -1);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown (f, start, stop)
+#define T(f)      cmocka_unit_test_setup_teardown (f, start, stop)
+#define T_SLOW(f) cmocka_unit_test_setup_teardown (f, start_slow, stop)
 
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        T (test_silent),    T (test_silent_stream),          T (test_echo), T (test_back_pressure),
-        T (test_too_large), T (test_answer_before_the_body), T (test_gone), T (test_never_reads),
-        T (test_crowd),     T (test_listen_errors),
+        cmocka_unit_test_setup_teardown (test_idle, start_idle, stop),
+        T_SLOW (test_silent),
+        T_SLOW (test_silent_stream),
+        T_SLOW (test_never_reads),
+        T (test_echo),
+        T (test_back_pressure),
+        T (test_too_large),
+        T (test_answer_before_the_body),
+        T (test_gone),
+        T (test_crowd),
+        T (test_drain_answers_who_has_asked),
+        T (test_listen_errors),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);
