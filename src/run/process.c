@@ -222,7 +222,7 @@ static void drain (struct run *r)
         if (poll (&p, 1, 100) > 0 && !read_output (r))
             break;
     }
-    if (r->pipe >= 0)
+    if (r->pipe >= 0 && read_output (r)) /* what is there counts, however late we come to look */
         close (r->pipe);
     r->pipe = -1;
     console_finish (r->console, clock_now ());
