@@ -60,10 +60,10 @@ children = []  # all that were started, in order
 
 
 def start(cmd, **kw):
-    """A child that end_children knows: no signal comes between its birth and its place in the list."""
+    """A child that end_children knows, with all that it starts: no signal comes between its birth and its place in the list."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
-        children.append(subprocess.Popen(cmd, stdin=subprocess.DEVNULL, **kw,
+        children.append(subprocess.Popen(cmd, stdin=subprocess.DEVNULL, start_new_session=True, **kw,
                                          preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)))
         return children[-1]
     finally:
@@ -102,8 +102,7 @@ def start_up(folder, args):
     port = args.port or free_ports()
     log = open(folder / "up.log", "wb")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CLEARML_", "TRAINS_"))}
-    up = start([STOKER, "up", "--data", str(data), "--port", str(port), "--json"], stdout=subprocess.PIPE, stderr=log, env=env,
-               start_new_session=True)
+    up = start([STOKER, "up", "--data", str(data), "--port", str(port), "--json"], stdout=subprocess.PIPE, stderr=log, env=env)
     line = up.stdout.readline()
     if not line:
         up.wait()
@@ -119,7 +118,7 @@ def end_children():
         if p.poll() is not None:
             continue
         if p is not children[0]:
-            p.kill()
+            os.killpg(p.pid, signal.SIGKILL)
             p.wait()
             continue
         p.terminate()
@@ -143,6 +142,15 @@ def end_on_signals():
 
     for s in SIGNALS:
         signal.signal(s, told)
+
+
+def remove(folder):
+    """Also while what was killed a moment ago still writes into it."""
+    for _ in range(50):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
 
 
 def main():
@@ -192,7 +200,7 @@ def main():
             sys.exit(128 + e.args[0])
     finally:
         end_children()
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 if __name__ == "__main__":

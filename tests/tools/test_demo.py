@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from conftest import GUARD, STOKER, clean_env, free_ports
+from conftest import GUARD, STOKER, clean_env, free_ports, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -33,7 +33,7 @@ def refused(port):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_server_and_agent(number, tmp_path):
-    port = free_ports(3, in_a_row=True)[0]
+    port = free_ports(3)[0]
     p = subprocess.Popen([sys.executable, str(ROOT / "tools" / "demo.py"), "--port", str(port), "--data", str(tmp_path / "data")],
                          env={**clean_env(), "STOKER": str(STOKER), "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True)
     guard = threading.Timer(GUARD, p.kill)
@@ -50,4 +50,4 @@ def test_a_signal_ends_server_and_agent(number, tmp_path):
         p.stdout.close()
     assert [refused(port + i) for i in range(3)] == [True] * 3
     assert not list(tmp_path.glob("stoker-demo-*"))
-    assert at_work_in(tmp_path) == []
+    wait_for("the last process", lambda: at_work_in(tmp_path) == [])
