@@ -1,8 +1,10 @@
 """Fixtures of all black-box tests: a real `stoker server` (and helpers to call it), started from build/stoker.
 
-STOKER names the binary (default: build/stoker); `./dev test` sets it, also to sanitizer builds.
+STOKER names the binary (default: build/stoker); `./dev test` sets it, also to sanitizer builds. What a test that failed
+leaves behind is printed with it: see evidence.py.
 """
 import base64
+import fcntl
 import http.client
 import json
 import os
@@ -14,34 +16,67 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
 
 import pytest
 
+from evidence import keep, pytest_runtest_makereport, pytest_runtest_protocol, pytest_runtest_setup  # noqa: F401
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STOKER = os.environ.get("STOKER", str(ROOT / "build" / "stoker"))
-GUARD = 120  # seconds after which a test that hangs is given up; never a measure of speed
+GUARD = 300  # seconds after which a test that hangs is given up; never a measure of speed
 os.environ["GIT_CONFIG_GLOBAL"] = os.devnull  # whoever tests may sign commits, or show differences in another way
 
 
-def free_ports(n, in_a_row=False):
-    """n ports that were free a moment ago, below the range from which clients are given theirs."""
-    for _ in range(1000):
-        first = random.randrange(20000, 32000 - n)
-        ports = [first + i for i in range(n)] if in_a_row else random.sample(range(20000, 32000), n)
-        socks = [socket.socket() for _ in range(n)]
-        try:
-            for s, port in zip(socks, ports):
-                s.bind(("127.0.0.1", port))
-            return ports
-        except OSError:
-            continue
-        finally:
-            for s in socks:
-                s.close()
-    pytest.fail(f"no {n} free ports between 20000 and 32000")
+class Ports:
+    """Ports below the range from which clients are given theirs. Tests run in many processes at once, and between the choice
+    of a port and its use another could choose the same: each process has a stretch of its own, which it holds by a lock."""
+    FIRST, STRETCH, COUNT = 20000, 400, 30
+
+    def __init__(self):
+        self.lock, self.first, self.size = None, self.FIRST, self.STRETCH * self.COUNT  # if all are taken: anywhere
+        folder = pathlib.Path(tempfile.gettempdir()) / f"stoker-test-ports-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for i in range(self.COUNT):
+            lock = open(folder / str(i), "w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                lock.close()
+                continue
+            self.lock, self.first, self.size = lock, self.FIRST + i * self.STRETCH, self.STRETCH
+            break
+        self.at = random.randrange(self.size)
+
+    def take(self, n):
+        """The first of n ports in a row that are free; those that were given out last come last."""
+        for _ in range(self.size):
+            if self.at + n > self.size:
+                self.at = 0
+            first, self.at = self.first + self.at, self.at + n
+            socks = [socket.socket() for _ in range(n)]
+            try:
+                for i, s in enumerate(socks):
+                    s.bind(("127.0.0.1", first + i))
+                return first
+            except OSError:
+                continue
+            finally:
+                for s in socks:
+                    s.close()
+        pytest.fail(f"no {n} free ports from {self.first} to {self.first + self.size}")
+
+
+PORTS = Ports()
+
+
+def free_ports(n):
+    """n ports in a row that are free, and that nobody else's tests choose."""
+    first = PORTS.take(n)
+    return [first + i for i in range(n)]
 
 
 def wait_for(what, condition, pause=0.02, guard=GUARD):
@@ -53,6 +88,14 @@ def wait_for(what, condition, pause=0.02, guard=GUARD):
             return value
         time.sleep(pause)
     pytest.fail(f"gave up waiting for {what}")
+
+
+def is_alive(pid):
+    """There, and no zombie that waits for whoever is to bury it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def clean_env(**extra):
@@ -104,6 +147,7 @@ class Server:
         self.secret = secrets.token_urlsafe(32)
         self.args, self.process, self.token = list(args), None, None
         self.log = self.folder / "server.log"
+        keep("server", self.log, self.secret, about=self)
 
     def start(self):
         env = clean_env(STOKER_BOOTSTRAP_KEY=f"{self.access}:{self.secret}", STOKER_BOOTSTRAP_ROLE="root")

@@ -3,7 +3,7 @@
 
 Called by `./dev test`, which has made build/stoker and the environments and tells them by STOKER*. Each suite is a row
 of SUITES: a name, a shell-free command, what closing line its runner prints. The output of a suite goes to a log file;
-its closing line is printed when it ends, and the tail of the log when it failed. A suite that could not be started, that
+its closing line is printed when it ends, and its account of what failed (or the tail of the log) when it failed. A suite that could not be started, that
 ended without a closing line, whose exit code contradicts it, or that ran no test at all, counts as one failure. The last
 line of all is `N passed, N failed, N skipped`. Exit status 1 when anything failed.
 """
@@ -49,6 +49,8 @@ SUITES = [
     suite("tools", PYTEST + ["tests/tools"]),
 ]
 
+SHOWN = 1200, 120  # lines at most, lines of a log that has no such account
+
 # Closing lines: pytest, meson, vitest, and the plain one of our own scripts.
 PATTERNS = [
     re.compile(r"^(?:=+ )?(?P<line>(?:\d+ (?:passed|failed|skipped|errors?|xfailed|warnings?|deselected)(?:, )?)+ in [\d.:hms ()]+)", re.M),
@@ -73,6 +75,16 @@ def count(text):
         n = {word: int(num) for num, word in re.findall(r"(\d+) (passed|failed|skipped)", vitest[1])}
         found = (n.get("passed", 0), n.get("failed", 0), n.get("skipped", 0), f"Tests {vitest[1].strip()}")
     return found
+
+
+def account(text):
+    """The lines that tell what failed: pytest's, from its first heading on; else the last ones."""
+    told = re.search(r"^=+ (?:ERRORS|FAILURES) =+$", text, re.M)
+    lines = text[told.start():].splitlines() if told else text.splitlines()[-SHOWN[1]:]
+    if len(lines) <= SHOWN[0]:
+        return lines
+    half = SHOWN[0] // 2
+    return [*lines[:half], f"... {len(lines) - 2 * half} lines: see the log ...", *lines[-half:]]
 
 
 def run(row, results, say):
@@ -102,7 +114,7 @@ def run(row, results, say):
         for line in re.findall(r"^SKIPPED.*$", text, re.M):
             print(f"             {line}", flush=True)
         if counted[1]:
-            print("\n".join("    | " + line for line in text.splitlines()[-120:]), flush=True)
+            print("\n".join("    | " + line for line in account(text)), flush=True)
 
 
 def main():

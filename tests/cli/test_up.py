@@ -18,7 +18,7 @@ UV_CACHE = pathlib.Path(os.environ.get("STOKER_CACHE", pathlib.Path.home() / ".c
 
 class Up:
     def __init__(self, folder, *words, port=None):
-        self.data, self.port = folder / "data", port or free_ports(3, in_a_row=True)[0]
+        self.data, self.port = folder / "data", port or free_ports(3)[0]
         self.env = clean_env(HOME=str(folder), STOKER_STATE=str(folder / "state"), UV_CACHE_DIR=str(UV_CACHE))
         self.process = subprocess.Popen([STOKER, "up", "--data", str(self.data), "--port", str(self.port), "--json", *words],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -156,7 +156,7 @@ def test_a_training_outlives_up(up, tmp_path):
 
 
 def test_a_busy_port_names_its_owner(up, tmp_path):
-    port = free_ports(3, in_a_row=True)[0]
+    port = free_ports(3)[0]
     with socket.socket() as s:
         s.bind(("127.0.0.1", port + 1))
         s.listen()
@@ -196,7 +196,7 @@ def test_up_a_second_time_says_how_to_use_the_first(up):
 
 
 def test_a_refused_start_leaves_nothing(up, tmp_path):
-    port = free_ports(3, in_a_row=True)[0]
+    port = free_ports(3)[0]
     with socket.socket() as s:
         s.bind(("127.0.0.1", port))
         s.listen()

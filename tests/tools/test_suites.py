@@ -71,6 +71,15 @@ def test_skipped_tests_are_named(tmp_path):
     assert code == 0 and any("SKIPPED [1] tests/x.py:3: no such machine" in line for line in lines)
 
 
+def test_what_failed_is_told_whole(tmp_path):
+    """From the first failure on, however long its evidence is; not more than anybody can read."""
+    script = "echo before; echo '==== FAILURES ===='; seq -f 'evidence %.0f' {n}; echo '1 failed in 1s'; exit 1"
+    _, lines = run(tmp_path, ("some", script.format(n=1000)))
+    assert "    | evidence 1" in lines and "    | evidence 1000" in lines and "    | before" not in lines
+    _, lines = run(tmp_path, ("some", script.format(n=5000)))
+    assert "    | evidence 1" in lines and "    | evidence 5000" in lines and len(lines) < 1300
+
+
 def test_names(tmp_path):
     assert run(tmp_path, GOOD, ("bad", "false"), words=["good"])[1][-1] == "3 passed, 0 failed, 0 skipped"
     assert run(tmp_path, GOOD, words=["goood"]) == (1, [])
