@@ -62,7 +62,7 @@ class Daemon:
         return subprocess.run([STOKER, "agent", *words], env=self.env, capture_output=True, text=True, timeout=GUARD)
 
     def journals(self):
-        """{task: folded journal} of the runs that are there."""
+        """{task: folded journal} of the runs that are there; a line that is being written does not count yet."""
         runs = {}
         for path in (self.folder / "state" / "runs").glob("*/journal"):
             entry = {}
@@ -70,9 +70,18 @@ class Daemon:
                 for line in path.read_text().splitlines():
                     entry.update(json.loads(line))
             except (OSError, ValueError):
-                continue
-            runs[entry.get("task")] = entry
+                pass
+            if entry:
+                runs[entry.get("task")] = entry
         return runs
+
+    def journal(self, task, member):
+        """The folded journal of the task's run, once it has this member."""
+        return wait_for(f"{member} in the journal of {task}", lambda: (r := self.journals().get(task)) and r.get(member) and r)
+
+    def spooled(self, run):
+        """What the run's supervisor has written of the console to the disk."""
+        return "".join(p.read_text(errors="replace") for p in sorted((self.folder / "state" / "runs" / run).glob("console.0*")))
 
     def wait(self):
         try:
@@ -245,7 +254,14 @@ class Proxy:
         self.failing, self.failed = {}, {}  # {call: [fault, how often]}, {call: how often it did}
         self.held, self.waiting, self.release = None, 0, threading.Event()
         self.lock, self.pairs = threading.Lock(), []
+        self.ours = self.bound()  # while nobody listens, the port stays ours
         self.open()
+
+    def bound(self):
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind(("127.0.0.1", self.port))
+        return s
 
     def fail(self, call, fault, times=1):
         """The next so many requests of a call meet a fault; it stands in `failing` until one has passed after them."""
@@ -263,39 +279,44 @@ class Proxy:
         self.release.set()
 
     def open(self):
-        self.listener = socket.socket()
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind(("127.0.0.1", self.port))
+        self.listener = self.bound()
         self.listener.listen(64)
         threading.Thread(target=self.serve, args=(self.listener,), daemon=True).start()
 
     def cut(self):
-        """Nobody is there any more, and those who talk are cut off."""
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        """Nobody is there any more, and those who talk are cut off, also those who just came."""
         self.let_go()
         with self.lock:
+            listener, self.listener = self.listener, None
             pairs, self.pairs = self.pairs, []
+        self.close([listener])
         for pair in pairs:
             self.close(pair)
 
     @staticmethod
-    def close(pair):
-        for s in pair:
+    def close(sockets):
+        """For both sides. (The descriptors are closed with the last thread that uses them: none finds another's in its place.)"""
+        for s in sockets:
             try:
                 s.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-            s.close()
 
     def serve(self, listener):
         while True:
             try:
                 a, _ = listener.accept()
-                b = socket.create_connection(("127.0.0.1", self.to))
             except OSError:
                 return
+            try:
+                b = socket.create_connection(("127.0.0.1", self.to))
+            except OSError:  # the server is away
+                self.close([a])
+                continue
             with self.lock:
+                if listener is not self.listener:
+                    self.close((a, b))
+                    return
                 self.pairs.append((a, b))
             state = {"drop": False, "fault": None}
             threading.Thread(target=self.pump, args=(a, b, state, True), daemon=True).start()
@@ -371,7 +392,12 @@ class Proxy:
                 sink.sendall(data)
         except OSError:
             pass
-        self.close((source, sink))
+        self.leave((source, sink))
+
+    def leave(self, pair):
+        self.close(pair)
+        with self.lock:
+            self.pairs = [p for p in self.pairs if pair[0] not in p]
 
 
 def config_by(server, proxy, path):

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from conftest import GUARD, STOKER, CallError, free_ports, wait_for  # noqa: E402
 from daemon_bench import (  # noqa: E402, F401
-    COUNTER, Proxy, carriers, children, config_by, console, daemons, make_task, queue_id, task_of, wait_status)
+    COUNTER, Proxy, carriers, children, config_by, console, daemons, make_task, queue_id, task_of, wait_console, wait_status)
 
 
 # -- life -----------------------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ def test_runs_a_task(server, daemons, tmp_path):
     (daemon,) = d.status()["daemons"]
     assert daemon["started"] < t_started(t), "since when it runs, not when it wrote last"
     assert "hello from" in text and "Process completed successfully" in text
-    assert f"task {task} pulled from default by worker box:cpu:0" in text
+    wait_console(server, task, f"task {task} pulled from default by worker box:cpu:0")  # the agent's own word, beside the run's
     wait_for("the run's folder to go", lambda: not d.journals())
     assert f"Running task '{task}'" in d.text() and f"DONE: Running task '{task}', exit status 0" in d.text()
 
@@ -375,8 +375,8 @@ time.sleep(100000)
     task = make_task(server, script)
     wait_for("the task to run", lambda: (tmp_path / "begun").exists())
     (one,) = children(d.process.pid)
-    run = d.journals()[task]["run"]
-    supervisor = d.journals()[task] and next(p for p in carriers(run) if p in children(one))
+    run = d.journal(task, "child")["run"]
+    supervisor = next(p for p in carriers(run) if p in children(one))
     assert len(carriers(run)) >= 7  # supervisor, script, five sleepers
     os.kill(supervisor, signal.SIGKILL)
     assert wait_status(server, task)["status"] == "failed"

@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import wait_for  # noqa: E402
+from conftest import is_alive, wait_for  # noqa: E402
 from daemon_bench import COUNTER, carriers, daemons, lines, make_task, task_of, wait_status  # noqa: E402, F401
 
 # Saves its work on TERM, which takes a while, and has a child in a session of its own.
@@ -28,7 +28,7 @@ while True:
 def start_saver(server, d, tmp_path):
     task = make_task(server, SAVER.format(folder=str(tmp_path)))
     wait_for("the task to run", lambda: (tmp_path / "pid").exists())
-    return task, wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("child") and r)["run"]
+    return task, d.journal(task, "child")["run"]
 
 
 def test_stop_by_flags(server, daemons, tmp_path):
@@ -66,12 +66,11 @@ open({str(tmp_path / 'pid')!r}, "w").write(str(os.getpid()))
 while True:
     time.sleep(0.01)
 """)
-    wait_for("the task to run", lambda: (tmp_path / "pid").exists())
+    pid = wait_for("the task to run", lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     d.process.terminate()
     assert d.wait() == 254
     assert task_of(server, task)["status"] == "stopped"
-    pid = (tmp_path / "pid").read_text()
-    assert not pathlib.Path(f"/proc/{pid}").exists()
+    wait_for("the last process", lambda: not is_alive(pid))
 
 
 def test_drain(server, daemons, tmp_path):

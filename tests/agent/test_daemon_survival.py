@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import STOKER, wait_for  # noqa: E402
+from conftest import STOKER, is_alive, wait_for  # noqa: E402
 from daemon_bench import (  # noqa: E402, F401
     COUNTER, Proxy, carriers, check_counted, config_by, console, daemons, lines, make_task, queue_id, task_of,
     wait_console, wait_status)
@@ -72,7 +72,7 @@ def test_supervisor_killed(server, daemons, tmp_path):
     d = daemons(server, "--queue", "default").ready()
     task = make_task(server, COUNTER.format(folder=str(tmp_path)))
     wait_for("the task to run", lambda: lines(tmp_path) > 5)
-    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    run = d.journal(task, "pid")
     os.kill(run["pid"], signal.SIGKILL)
     t = wait_status(server, task)
     assert t["status"] == "failed"
@@ -83,15 +83,15 @@ def test_supervisor_killed(server, daemons, tmp_path):
 
 
 def test_supervisor_killed_while_server_is_away(server_factory, daemons, tmp_path):
-    """What the task had written and nobody had sent yet arrives all the same."""
+    """What was on the disk and nobody had sent yet arrives all the same."""
     server = server_factory()
     d = daemons(server, "--queue", "default").ready()
     task = make_task(server, COUNTER.format(folder=str(tmp_path)))
     wait_for("the task to run", lambda: lines(tmp_path) > 5)
-    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    run = d.journal(task, "pid")
     server.kill()
     before = lines(tmp_path)
-    wait_for("lines without a server", lambda: lines(tmp_path) > before + 200)
+    wait_for("lines without a server", lambda: f'"line {before + 200}"' in d.spooled(run["run"]))
     os.kill(run["pid"], signal.SIGKILL)
     wait_for("the end of the task", lambda: "supervisor lost" in d.text())
     n = lines(tmp_path)
@@ -108,7 +108,7 @@ def test_both_killed(server, daemons, tmp_path):
     d = daemons(server, "--queue", "default").ready()
     task = make_task(server, COUNTER.format(folder=str(tmp_path)))
     wait_for("the task to run", lambda: lines(tmp_path) > 5)
-    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    run = d.journal(task, "pid")
     d.process.kill()
     os.kill(run["pid"], signal.SIGKILL)
     d.process.wait()
@@ -125,7 +125,7 @@ def test_runs_of_another_server_are_left_alone(server_factory, daemons, tmp_path
     d = daemons(one, "--queue", "default").ready()
     task = make_task(one, COUNTER.format(folder=str(tmp_path)))
     wait_for("the task to run", lambda: lines(tmp_path) > 5)
-    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    run = d.journal(task, "pid")
     d.process.kill()
     d.process.wait()
     os.kill(run["pid"], signal.SIGKILL)
@@ -293,7 +293,7 @@ def test_task_ends_while_server_is_away(server_factory, daemons, tmp_path):
     server.kill()
     (tmp_path / "enough").touch()
     pid = int((tmp_path / "pid").read_text())
-    wait_for("the task's process to end", lambda: not pathlib.Path(f"/proc/{pid}").exists())
+    wait_for("the task's process to end", lambda: not is_alive(pid))
     server.start()
     assert wait_status(server, task)["status"] == "completed"
     check_counted(server, task)

@@ -13,12 +13,12 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import STOKER, wait_for  # noqa: E402
+from conftest import GUARD, STOKER, wait_for  # noqa: E402
 from daemon_bench import console, make_task, queue_id, task_of, wait_console, wait_status  # noqa: E402
 
 ENV = os.environ.get("STOKER_AGENT_ENV")
 pytestmark = pytest.mark.skipif(not ENV, reason="STOKER_AGENT_ENV is not set: ./dev test makes that environment")
-SLOW = 600
+SLOW = 1500
 
 
 @pytest.fixture
@@ -111,17 +111,24 @@ def test_both_agents_share_a_queue(server, peer, here, tmp_path):
                      CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1")
     p = peer("daemon", "--queue", "default", "--create-queue", "--foreground", "--cpu-only", **here)
     wait_for("the worker", lambda: server.call("workers.get_all")["workers"], 0.2, SLOW)
-    tasks = [make_task(server, f"open({str(tmp_path / 'runs')!r}, 'a').write('{i} ')", enqueue=False) for i in range(6)]
+    script = f"import os, time\nopen({str(tmp_path / 'runs')!r}, 'a').write('%d ')\n"
+    wait = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)\n"
+    tasks = [make_task(server, script % i + (wait if i < 2 else ""), enqueue=False) for i in range(6)]
     queue = queue_id(server)
     server.call("tasks.enqueue", task=tasks[0], queue=queue)
-    wait_status(server, tasks[0], "in_progress", "completed")  # theirs has one
-    with subprocess.Popen([STOKER, "agent", "daemon", "--queue", "default", "--foreground", "--cpu-only"], env=env,
-                          stdout=subprocess.DEVNULL) as ours:
+    wait_status(server, tasks[0], "in_progress")  # theirs has one, and is busy with it until ours has one, too
+    with open(tmp_path / "ours.log", "wb") as log:
+        ours = subprocess.Popen([STOKER, "agent", "daemon", "--queue", "default", "--foreground", "--cpu-only"], env=env,
+                                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
         for task in tasks[1:]:
             server.call("tasks.enqueue", task=task, queue=queue)
+        wait_status(server, tasks[1], "in_progress")
+        (tmp_path / "go").touch()
         ends = [ended(server, task, p) for task in tasks]
+    finally:
         ours.terminate()
+        ours.wait(GUARD)
     assert {t["status"] for t in ends} == {"completed"}, json.dumps([t["status_reason"] for t in ends])
     assert sorted((tmp_path / "runs").read_text().split()) == [str(i) for i in range(6)]
-    assert "ours:cpu:0" in {t["last_worker"] for t in ends}
-    assert ends[0]["last_worker"] == "peer:cpu:0"
+    assert [t["last_worker"] for t in ends[:2]] == ["peer:cpu:0", "ours:cpu:0"]

@@ -381,7 +381,7 @@ def test_claims_race_for_few_tasks(server, queue):
 def test_claimed_and_never_heard_of_again(server_factory, tmp_path):
     """The worker is lost; while the server itself was away it could hear nobody: that time does not count."""
     conf = tmp_path / "server.conf"
-    conf.write_text("server { worker_lost_sec: 2, task_silent_sec: 4 }\n")
+    conf.write_text("server { }\n")
     s = server_factory(["--config", str(conf)])
     queue = s.call("queues.create", name="a queue")["id"]
     (task,) = enqueue(s, queue, 1)
@@ -389,6 +389,7 @@ def test_claimed_and_never_heard_of_again(server_factory, tmp_path):
     by_hand = make_task(s)
     s.call("tasks.started", task=by_hand)
     s.kill()
+    conf.write_text("server { worker_lost_sec: 2, task_silent_sec: 4 }\n")
     time.sleep(4)
     started = time.monotonic()
     s.start()

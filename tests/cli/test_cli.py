@@ -1,7 +1,5 @@
 """The command line as a person and a script use it: task, queue, worker, project verbs, run, help and errors."""
 import json
-import os
-import pathlib
 import subprocess
 
 import pytest
@@ -160,9 +158,10 @@ def test_worker_and_project_lists(shared_server):
     assert "cli:worker" in shared_server.cli("worker", "ls").stdout
 
 
-def test_run_packs_the_folder(shared_server, tmp_path):
+def test_run_packs_the_folder(shared_server, tmp_path, monkeypatch):
     """What travels: the pushed commit, changes after it (committed or not), named untracked files, requirements."""
     server = shared_server
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # in the machine's own others may be at work
     work = repository(tmp_path, {"train.py": "print('one')\n", "requirements.txt": "six==1.17.0\n"})
     pushed = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=work, text=True).strip()
     (work / "train.py").write_text("print('two')\n")
@@ -180,7 +179,7 @@ def test_run_packs_the_folder(shared_server, tmp_path):
     assert "untracked, left" not in script["diff"] and "print('two')" not in script["diff"]
     assert script["entry_point"] == "train.py --lr 0.1 'a b'" and script["requirements"]["pip"] == "six==1.17.0\n"
     assert task["status"] == "queued" and (work / ".git/index").read_bytes() == index
-    assert not [p for p in pathlib.Path("/tmp").glob("stoker-index-*")]
+    assert not list(tmp_path.glob("stoker-index-*"))
 
 
 @pytest.mark.parametrize("name,content,word", [

@@ -55,14 +55,16 @@ def test_kill_in_the_middle(server_factory):
     threads = [threading.Thread(target=client, args=(n,)) for n in range(4)]
     for t in threads:
         t.start()
-    for _ in range(4):
-        at = len(stored)
-        wait_for("more uploads", lambda: len(stored) >= at + 10)
-        server.kill()
-        server.start()
-    stop.set()
-    for t in threads:
-        t.join()
+    try:
+        for _ in range(4):
+            at = len(stored)
+            wait_for("more uploads", lambda: len(stored) >= at + 10)
+            server.kill()
+            server.start()
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
     server.call("server.info")
     assert len(stored) >= 40
     found = 0

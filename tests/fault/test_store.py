@@ -15,7 +15,7 @@ import uuid
 
 import pytest
 
-from conftest import CallError, Server
+from conftest import CallError, Server, wait_for
 
 ROUNDS, THREADS = 30, 4
 
@@ -87,14 +87,19 @@ class Load:
                     self.note(lambda: self.unexpected.append(repr(e)))
                 return
 
-    def run_until_killed(self, seed, seconds):
+    def run_until_killed(self, seed, tasks, seconds):
+        """Kill the server so many seconds after so many tasks were created, however long that takes."""
         threads = [threading.Thread(target=self.client, args=(seed * 100 + i,)) for i in range(THREADS)]
+        at = len(self.created)
         for t in threads:
             t.start()
-        time.sleep(seconds)
-        self.server.kill()
-        for t in threads:
-            t.join()
+        try:
+            wait_for("load", lambda: len(self.created) >= at + tasks or self.unexpected, 0.001)
+            time.sleep(seconds)
+        finally:
+            self.server.kill()
+            for t in threads:
+                t.join()
 
 
 def integrity(server):
@@ -163,7 +168,7 @@ def test_kill_at_random_points(server_factory):
     rng = random.Random(seed)
     print(f"FAULT_SEED={seed}")
     for round in range(ROUNDS):
-        load.run_until_killed(seed + round, rng.uniform(0.02, 0.4))
+        load.run_until_killed(seed + round, rng.randrange(60), rng.uniform(0, 0.05))
         integrity(server)
         server.token = None
         server.start()

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import GUARD, STOKER, wait_for
+from conftest import GUARD, STOKER, is_alive, wait_for
 
 UV_CACHE = pathlib.Path(os.environ.get("STOKER_CACHE", pathlib.Path.home() / ".cache" / "stoker-dev")) / "uv-cache"
 GIT = dict(GIT_AUTHOR_NAME="T", GIT_AUTHOR_EMAIL="t@example.com", GIT_COMMITTER_NAME="T", GIT_COMMITTER_EMAIL="t@example.com",
@@ -28,6 +28,7 @@ class Machine:
         self.server, self.folder = server, folder
         self.state, self.cache = folder / "state", cache or folder / "cache"
         self.base = server.env()  # once: it writes the configuration anew
+        self.started = []
 
     def env(self, **extra):
         python = os.path.dirname(os.path.realpath(sys.executable))
@@ -40,14 +41,23 @@ class Machine:
         return self.server.call("tasks.create", name="a task", type="training", script=script)["id"]
 
     def start(self, task, *words, **env):
-        return subprocess.Popen([STOKER, "execute", "--id", task, *words], env=self.env(**env), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+        self.started.append(subprocess.Popen(
+            [STOKER, "execute", "--id", task, *words], env=self.env(**env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, errors="replace"))
+        return self.started[-1]
 
     def run(self, task, *words, **env):
         """Exit code of one task run to its end."""
         p = self.start(task, *words, **env)
         self.out, self.err = p.communicate(timeout=3 * GUARD)
         return p.returncode
+
+    def end(self):
+        """Of a test that failed: no run of it goes on."""
+        for p in self.started:
+            while p.poll() is None:  # the second signal ends at once
+                p.terminate()
+                time.sleep(0.2)
 
     def get(self, task):
         return self.server.call("tasks.get_by_id", task=task)["task"]
@@ -58,19 +68,25 @@ class Machine:
         return [e["msg"] for e in events if level is None or e["level"] == level]
 
     def runs(self):
-        return [json.loads(line) for f in sorted(self.state.glob("runs/*/journal")) for line in f.read_text().splitlines()]
+        """The lines of the journals; one that is being written does not count yet."""
+        return [json.loads(line) for f in sorted(self.state.glob("runs/*/journal"))
+                for line in f.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 @pytest.fixture
 def machine(shared_server, tmp_path, tmp_path_factory):
     """A machine whose environments are those of all tests."""
-    return Machine(shared_server, tmp_path, tmp_path_factory.getbasetemp() / "cache")
+    m = Machine(shared_server, tmp_path, tmp_path_factory.getbasetemp() / "cache")
+    yield m
+    m.end()
 
 
 @pytest.fixture
 def new_machine(shared_server, tmp_path):
     """A machine that has built nothing yet."""
-    return Machine(shared_server, tmp_path)
+    m = Machine(shared_server, tmp_path)
+    yield m
+    m.end()
 
 
 def sh(cwd, script):
@@ -218,9 +234,10 @@ def test_kill_9_of_the_supervisor_leaves_evidence(machine):
     p = machine.start(t)
     wait_for("the script", lambda: any(m.startswith("ready") for m in machine.log(t)))
     pid = int(machine.log(t)[-1].split()[1])
+    wait_for("the journal", lambda: machine.runs()[-1]["stage"] == "watch")  # written beside the run
     p.kill()
     p.wait()
-    wait_for("the script's end", lambda: not pathlib.Path(f"/proc/{pid}").exists())
+    wait_for("the script's end", lambda: not is_alive(pid))
     lines = machine.runs()
     stages = [line["stage"] for line in lines]
     assert stages[0] == "supervisor" and stages[-1] == "watch" and "reported" not in stages
@@ -365,7 +382,7 @@ def test_sdk_task(machine):
 
 def test_console_as_a_terminal_shows_it(machine):
     t = machine.task("import sys, time\nw = lambda b: (sys.stdout.buffer.write(b), sys.stdout.flush())\n"
-                     "for i in range(1, 1001): w(b'\\r%3d%%' % (i // 10)); time.sleep(0.003)\nw(b'\\n')\nw(b'par'); time.sleep(1.2); w(b'tial\\n')\nw(b'bad \\xfc byte\\n')\n"
+                     "for i in range(1, 1001): w(b'\\r%3d%%' % (i // 10)); time.sleep(0.02 * (i % 100 == 0))\nw(b'\\n')\nw(b'par'); time.sleep(1.2); w(b'tial\\n')\nw(b'bad \\xfc byte\\n')\n"
                      "w('müll €\\n'.encode())\nw(b'\\x1b[31mred\\x1b[0m \\x1b[2J\\n')\nw(b'a' * 20000 + b'\\n')\nprint('to stderr', file=sys.stderr)\n")
     assert machine.run(t) == 0
     lines = machine.log(t)
@@ -378,16 +395,18 @@ def test_console_as_a_terminal_shows_it(machine):
 def test_server_away_for_half_a_minute(server_factory, tmp_path):
     server = server_factory()
     machine = Machine(server, tmp_path)
-    n = 4000
-    t = machine.task(f"import time\nfor i in range({n}):\n    print('line', i, flush=True)\n    time.sleep(0.01)\n")
+    t = machine.task("import itertools, os, time\nfor i in itertools.count():\n    print('line', i, flush=True)\n    time.sleep(0.01)\n"
+                     f"    if os.path.exists({str(tmp_path / 'enough')!r}): break\nprint('all', i + 1)\n")
     p = machine.start(t)
     wait_for("some lines", lambda: len([m for m in machine.log(t) if m.startswith("line")]) > 100)
     server.kill()
     time.sleep(30)
     assert p.poll() is None
     server.start()
+    (tmp_path / "enough").touch()
     assert p.wait(3 * GUARD) == 0
-    assert [m for m in machine.log(t) if m.startswith("line")] == [f"line {i}" for i in range(n)]
+    *lines, last = [m for m in machine.log(t) if m.startswith(("line ", "all "))]
+    assert lines == [f"line {i}" for i in range(len(lines))] and last == f"all {len(lines)}" and len(lines) > 100
     assert machine.get(t)["status"] == "completed"
 
 

@@ -188,10 +188,14 @@ print("CLONE", t.id)
         task = shared_server.call("tasks.get_by_id", task=clone)["task"]
         return task["status"] in ("completed", "failed", "stopped") and task
     log = tmp_path / "agent.log"
-    with open(log, "wb") as to, subprocess.Popen([STOKER, "agent", "daemon", "--foreground", "--cpu-only", "--queue", "agent's"],
-                                                 env=env, stdin=subprocess.DEVNULL, stdout=to, stderr=to) as agent:
+    with open(log, "wb") as to:
+        agent = subprocess.Popen([STOKER, "agent", "daemon", "--foreground", "--cpu-only", "--queue", "agent's"],
+                                 env=env, stdin=subprocess.DEVNULL, stdout=to, stderr=to)
+    try:
         task = wait_for("the clone to end", ended, guard=3 * GUARD)
+    finally:
         agent.terminate()
+        agent.wait(GUARD)
     events = shared_server.call("events.get_task_log", task=clone, batch_size=1000, order="asc")["events"]
     text = "".join(e["msg"] + "\n" for e in events)
     assert task["status"] == "completed", text + log.read_text()
