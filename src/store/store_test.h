@@ -4,6 +4,7 @@
 #include "base/unit.h"
 
 #include "base/file.h"
+#include "sql/sql.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -47,4 +48,38 @@ static inline int fixture_tear_down (void **state)
     rc = folder_remove (f->folder, &err);
     free (f);
     return rc;
+}
+
+static inline int put_key (struct db *db, void *arg, struct error *err)
+{
+    return db_exec (db, &sql_setting_put, err, V_STR (""), V_STR (arg), V_STR ("1")) < 0 ? -1 : 0;
+}
+
+/* A setting of this name. */
+static inline void put (struct store *s, const char *key)
+{
+    struct error err = { 0 };
+
+    if (store_write_wait (s, put_key, (void *)key, &err) < 0)
+        fail_msg ("%s", err.text);
+}
+
+static inline int has_key (struct db *db, void *arg, struct error *err)
+{
+    cleanup_rows struct rows r = { 0 };
+
+    if (db_query (db, &sql_setting_get, &r, err, V_STR (""), V_STR (arg)) < 0)
+        return -1;
+    return db_next (&r, err);
+}
+
+/* Is there a setting of this name? */
+static inline bool there (struct store *s, const char *key)
+{
+    struct error err = { 0 };
+    int rc = store_read (s, has_key, (void *)key, &err);
+
+    if (rc < 0)
+        fail_msg ("%s", err.text);
+    return rc == 1;
 }
