@@ -161,7 +161,7 @@ int run_finish (struct run *r)
     if (r->task)
         run_notice (r, v.level, "%s%s", v.line, r->rank0 ? "" : " - of another rank");
     else
-        log_error ("run", "%s", v.line);
+        run_complain (r, v.line);
     if (r->child.pid < 0) /* nothing was started: the journal says why all the same */
         run_journal (r, (struct journal_entry){
                             .stage = "exited", .has_exit = true, .exit_code = v.code, .message = v.reason });

@@ -87,7 +87,8 @@ int run_finish (struct run *r);
 const char *run_field (struct run *r, const char *name); /* script.<name> as a string, NULL = none */
 void run_notice (struct run *r, const char *level, const char *fmt, ...)
     __attribute__ ((format (printf, 3, 4)));
-void run_journal (struct run *r, struct journal_entry e); /* append; a failure is only logged */
+void run_complain (const struct run *r, const char *text); /* there is no task yet that could hold it */
+void run_journal (struct run *r, struct journal_entry e);  /* append; a failure is only logged */
 /* A call that the run cannot go on without. */
 int run_call (struct run *r, const char *call, const char *body, struct text *ret,
               struct error *err) warn_unused;

@@ -52,6 +52,15 @@ void run_notice (struct run *r, const char *level, const char *fmt, ...)
         fprintf (stderr, "%s: %s\n", level, text);
 }
 
+/* To a person who started it by hand as any verb says it, to a daemon's file with the time. */
+void run_complain (const struct run *r, const char *text)
+{
+    if (r->options->echo)
+        fprintf (stderr, "stoker execute: %s\n", text);
+    else
+        log_error ("run", "%s", text);
+}
+
 void run_journal (struct run *r, struct journal_entry e)
 {
     clerk_note (r->clerk, &e);
@@ -260,7 +269,7 @@ int run_execute (const struct run_options *o)
                        .child = { -1, -1 } };
     int code = 1;
     if (run_open (r, &err) < 0)
-        log_error ("run", "%s", err.text);
+        run_complain (r, err.text);
     else {
         walk (r);
         code = run_finish (r);

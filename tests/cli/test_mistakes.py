@@ -63,9 +63,10 @@ def test_a_server_that_is_away_and_a_key_that_is_wrong(shared_server, tmp_path, 
                   CLEARML_API_HOST=shared_server.api)
     assert f"The key is api.credentials in {away}, the secret CLEARML_API_SECRET_KEY" in done.stderr, done.stderr
     with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as other:
-        threading.Thread(target=other.handle_request).start()
+        threading.Thread(target=other.serve_forever, daemon=True).start()
         done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away),
                       CLEARML_API_HOST=f"http://127.0.0.1:{other.server_address[1]}")
+        other.shutdown()
     assert "is that the API of a ClearML server?" in done.stderr, done.stderr
     done = stoker(*words, HOME=str(tmp_path), CLEARML_CONFIG_FILE=str(away),
                   CLEARML_API_HOST=shared_server.api.replace("http:", "https:"))
@@ -435,6 +436,13 @@ def test_help_wherever_it_is_asked_for(asked, like):
 def test_wrong_words_say_where_the_right_ones_are(words, said):
     done = stoker(*words.split())
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_execute_by_hand_speaks_to_a_person(shared_server, tmp_path):
+    done = stoker("execute", "--id", "x", HOME=str(tmp_path))
+    assert done.returncode == 1 and done.stderr.startswith("stoker execute: no server is configured: there is no ")
+    done = shared_server.cli("execute", "--id", "nosuch", check=False)
+    assert (done.returncode, done.stderr) == (1, "stoker execute: claim: no task has the id or name 'nosuch'\n")
 
 
 # -- GPUs --------------------------------------------------------------------------------------------------------------
