@@ -220,11 +220,46 @@ static void test_devices (void **state)
     }
 }
 
+static struct queues *queue_list (const char *id, bool missing)
+{
+    struct arena *a = arena_create ();
+    struct queues *list = arena_new (a, struct queues);
+
+    *list = (struct queues){ .arena = a, .v = arena_new (a, struct queue), .n = 1, .missing = missing };
+    list->v[0] = (struct queue){ .name = "default", .id = arena_strdup (a, id) };
+    return list;
+}
+
+/* Looked up again and again, for days, they are kept once. */
+static void test_queues (void **state)
+{
+    struct agent g = { 0 };
+    const struct queues *first, *second;
+
+    (void)state;
+    pthread_mutex_init (&g.queues_lock, NULL);
+    queues_set (&g, queue_list ("q1", true));
+    first = queues_get (&g);
+    for (int i = 0; i < 100; i++)
+        queues_set (&g, queue_list ("q1", true));
+    assert_ptr_equal (queues_get (&g), first);
+    assert_null (first->older);
+    queues_set (&g, queue_list ("q2", true));
+    second = queues_get (&g);
+    assert_string_equal (second->v[0].id, "q2");
+    assert_ptr_equal (second->older, first);
+    assert_string_equal (first->v[0].id, "q1"); /* somebody may be reading it */
+    queues_set (&g, queue_list ("q2", false));
+    assert_ptr_equal (queues_get (&g)->older, second);
+    queues_free (&g);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (test_hours), cmocka_unit_test (test_ids),   cmocka_unit_test (test_machine),
-        cmocka_unit_test (test_gpus),  cmocka_unit_test (test_slots), cmocka_unit_test (test_devices),
+        cmocka_unit_test (test_hours),  cmocka_unit_test (test_ids),   cmocka_unit_test (test_machine),
+        cmocka_unit_test (test_gpus),   cmocka_unit_test (test_slots), cmocka_unit_test (test_devices),
+        cmocka_unit_test (test_queues),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

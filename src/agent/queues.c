@@ -107,6 +107,27 @@ static int resolve_default (struct agent *g, struct arena *a, struct client *c, 
     return resolve (g, a, c, "default", ret, err);
 }
 
+static bool are_same (const struct queues *x, const struct queues *y)
+{
+    bool same = x->n == y->n && x->missing == y->missing;
+
+    for (size_t i = 0; same && i < x->n; i++)
+        same = !strcmp (x->v[i].id, y->v[i].id) && !strcmp (x->v[i].name, y->v[i].name);
+    return same;
+}
+
+void queues_set (struct agent *g, struct queues *list)
+{
+    pthread_mutex_lock (&g->queues_lock);
+    if (g->queues && are_same (g->queues, list)) { /* a queue that is missing is looked for again and again */
+        arena_destroy (list->arena);
+    } else {
+        list->older = g->queues; /* others may still be reading it: all go at the end */
+        g->queues = list;
+    }
+    pthread_mutex_unlock (&g->queues_lock);
+}
+
 int queues_resolve (struct agent *g, struct client *c, bool all, struct error *err)
 {
     size_t words = g->o->queues.n ? g->o->queues.n : 1;
@@ -133,10 +154,7 @@ int queues_resolve (struct agent *g, struct client *c, bool all, struct error *e
             list->v[list->n++] = q;
     }
     list->missing = list->n < words;
-    pthread_mutex_lock (&g->queues_lock);
-    list->older = g->queues; /* others may still be reading it: all go at the end */
-    g->queues = list;
-    pthread_mutex_unlock (&g->queues_lock);
+    queues_set (g, list);
     return 0;
 }
 

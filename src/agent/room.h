@@ -137,7 +137,8 @@ char *worker_folder (struct arena *a, const char *state, const char *worker);
 /* queues.c */
 /* Look all of them up. `all`: one that is not there is an error. From any one thread at a time. */
 int queues_resolve (struct agent *g, struct client *c, bool all, struct error *err) warn_unused;
-const struct queues *queues_get (struct agent *g); /* from any thread; good until queues_free */
+void queues_set (struct agent *g, struct queues *list); /* takes it over */
+const struct queues *queues_get (struct agent *g);      /* from any thread; good until queues_free */
 void queues_free (struct agent *g);
 
 /* slots.c */

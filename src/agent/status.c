@@ -290,9 +290,9 @@ static void join_bounded (struct courier *k)
 {
     struct timespec ts;
 
-    clock_gettime (CLOCK_REALTIME, &ts);
+    clock_gettime (CLOCK_MONOTONIC, &ts);
     ts.tv_sec += END_MS / 1000;
-    if (pthread_timedjoin_np (k->thread, NULL, &ts)) {
+    if (pthread_clockjoin_np (k->thread, NULL, CLOCK_MONOTONIC, &ts)) {
         eventfd_write (k->abort_fd, 1);
         pthread_join (k->thread, NULL);
     }

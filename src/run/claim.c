@@ -68,17 +68,41 @@ static int clone_task (struct run *r, struct error *err)
     return r->task ? 0 : error_set (err, EPROTO, "clone: the server's answer has no id");
 }
 
+/* 1 = the task is in progress and its message is `sign`: we took it, and the answer was lost. */
+static int was_taken_by_us (struct run *r, const char *sign, struct error *err)
+{
+    struct text data;
+    const char *body = arena_printf (
+        r->arena, "{\"id\":[\"%s\"],\"only_fields\":[\"status\",\"status_message\"],\"search_hidden\":true}",
+        r->task);
+    if (run_call (r, "tasks.get_all", body, &data, err) < 0)
+        return -1;
+    struct json_iter it = json_iter (json_get (data, "tasks"));
+    return json_next (&it) && json_string_is (json_get (it.value, "status"), "in_progress") &&
+           json_string_is (json_get (it.value, "status_message"), sign);
+}
+
+/* 1 = taken out of its queue, 0 = it was in none. */
+static int dequeue (struct run *r, struct error *err)
+{
+    struct text data;
+    struct str rest = { .arena = r->arena };
+    const char *sign = arena_printf (r->arena, "Taken by stoker agent %s, run %s", r->worker, r->id);
+    str_puts (&rest, ",\"new_status\":\"in_progress\",\"status_message\":");
+    json_put_string (&rest, sign);
+    if (run_call (r, "tasks.dequeue", body_with_task (r, r->task, rest.p), &data, err) == 0)
+        return json_int (json_get (data, "updated"), 0) > 0;
+    return client_refused (err, 400) ? was_taken_by_us (r, sign, err) : -1;
+}
+
 /* Out of its queue and in progress, when nobody has done that for us. */
 static int take_task (struct run *r, struct error *err)
 {
     struct text data;
-    int64_t dequeued = 0;
-    if (run_call (r, "tasks.dequeue", body_with_task (r, r->task, ",\"new_status\":\"in_progress\""), &data,
-                  err) == 0)
-        dequeued = json_int (json_get (data, "updated"), 0);
-    else if (!client_refused (err, 400))
+    int dequeued = dequeue (r, err);
+    if (dequeued < 0)
         return error_wrap (err, "take task %s out of its queue", r->task);
-    if (r->options->require_queue && dequeued < 1)
+    if (r->options->require_queue && !dequeued)
         return error_set (err, EINVAL, "--require-queue: task %s is in no queue", r->task);
     struct str rest = { .arena = r->arena };
     str_puts (&rest, ",\"force\":true,\"status_reason\":\"worker started execution\",\"status_message\":");

@@ -246,7 +246,7 @@ static void carriage_return (struct console *c, int64_t now)
     if (c->n && c->refresh_ms) {
         if (!c->redrawn && !c->refreshed)
             c->refreshed = now;
-        if (now - c->refreshed >= c->refresh_ms)
+        if (now - c->refreshed >= c->refresh_ms || now < c->refreshed) /* the clock was put back */
             emit (c, now);
     }
     c->redrawn = c->redrawn || c->n;

@@ -108,6 +108,19 @@ static void a_long_bar_is_shown_now_and_then (void **state)
     assert_string_equal (out.p, "40%|80%|100%|");
 }
 
+static void a_clock_that_is_put_back_holds_nothing_up (void **state)
+{
+    (void)state;
+    cleanup_str struct str out = { 0 };
+    struct console *c = console_create (10000, collect, &out);
+    console_feed (c, "\r1%\r2%", 6, 5000000);
+    console_feed (c, "\r3%", 3, 1000);
+    console_feed (c, "\r4%", 3, 12000);
+    console_feed (c, "\n", 1, 13000);
+    console_destroy (c);
+    assert_string_equal (out.p, "2%|3%|4%|");
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +130,7 @@ int main (void)
         cmocka_unit_test (utf8),
         cmocka_unit_test (long_lines_are_cut),
         cmocka_unit_test (a_long_bar_is_shown_now_and_then),
+        cmocka_unit_test (a_clock_that_is_put_back_holds_nothing_up),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -16,10 +16,11 @@
 
 enum {
     REPORT_MS = 30000,
-    WATCH_MS = 10000, /* how long the server may hold a question */
-    QUICK_MS = 20,    /* an answer sooner than this was not held; many of them are no reason to hurry */
-    RESETS_SEEN = 2,  /* "created" must be seen so often: a reset may be followed by an enqueue */
-    REVIVALS_MAX = 20 /* so often we tell a server that took us for dead that we live */
+    WATCH_MS = 10000,   /* how long the server may hold a question */
+    QUICK_MS = 20,      /* an answer sooner than this was not held; many of them are no reason to hurry */
+    RESETS_SEEN = 2,    /* "created" must be seen so often: a reset may be followed by an enqueue */
+    UNKNOWN_MS = 10000, /* an abort waits no longer to hear whether the task has a callback */
+    REVIVALS_MAX = 20   /* so often we tell a server that took us for dead that we live */
 };
 
 struct guard {
@@ -36,8 +37,8 @@ struct guard {
     bool heard;              /* it answered just now */
     _Atomic int64_t running; /* since when (ms), 0 = not yet */
     struct load load;
-    int64_t reported; /* when the load was reported last */
-    bool silent;      /* the task reports the machine's load itself */
+    int64_t reported;   /* when the load was reported last */
+    int reports_itself; /* the task reports the machine's load: 1 yes, 0 no, -1 not known yet */
 };
 
 static int call (struct guard *g, struct arena *a, const char *name, const char *body, struct text *ret)
@@ -152,11 +153,14 @@ static bool pause_for (struct guard *g, int64_t ms)
 /* A task that has a callback for its abort gets the time it asked for (runtime._abort_callback_timeout). */
 static void await_callback (struct guard *g)
 {
-    int64_t end = 0;
+    int64_t begun = clock_monotonic (), end = 0;
     do {
         cleanup_arena struct arena *a = arena_create ();
         struct text task;
-        if (look (g, a, "\"runtime\"", &task) != 1)
+        int there = look (g, a, "\"runtime\"", &task);
+        if (there < 0) /* not known now; at first it may have none */
+            continue;
+        if (!there)
             return;
         struct text runtime = json_get (task, "runtime");
         double timeout = json_double (json_get (runtime, "_abort_callback_timeout"), 0);
@@ -167,7 +171,7 @@ static void await_callback (struct guard *g)
                 (int64_t)(1000 * (timeout + json_double (json_get (runtime, "_abort_poll_freq"), 0)));
             end = clock_monotonic () + (ms < g->o.callback_max_ms ? ms : g->o.callback_max_ms);
         }
-    } while (clock_monotonic () < end && !pause_for (g, 500));
+    } while (clock_monotonic () < (end ? end : begun + UNKNOWN_MS) && !pause_for (g, 500));
 }
 
 /* As look, from a server that answers when something changed, or after a while. */
@@ -260,22 +264,22 @@ static void forget_worker (struct guard *g)
         return;
 }
 
-/* The SDK reports the same scalars when the script uses it: then we keep silent for good. */
-static bool task_reports_itself (struct guard *g, struct arena *a)
+/* The SDK reports the same scalars when the script uses it: then we keep silent for good. 1 yes, 0 no, -1 not known. */
+static int task_reports_itself (struct guard *g, struct arena *a)
 {
     struct text data;
     const char *body =
         arena_printf (a, "{\"tasks\":[\"%s\"],\"event_type\":\"training_stats_scalar\"}", g->o.task);
     if (call (g, a, "events.get_task_metrics", body, &data) < 0)
-        return true;
+        return -1;
     struct json_iter tasks = json_iter (json_get (data, "metrics"));
     while (json_next (&tasks)) {
         struct json_iter names = json_iter (json_get (tasks.value, "metrics"));
         while (json_next (&names))
             if (text_starts (names.value, "\":monitor:")) /* on many nodes: ":monitor:machine:<node>" */
-                return true;
+                return 1;
     }
-    return false;
+    return 0;
 }
 
 static void report_load (struct guard *g, int64_t now)
@@ -285,9 +289,10 @@ static void report_load (struct guard *g, int64_t now)
     struct str lines = { .arena = a };
     struct text ignored;
     struct error err = { 0 };
-    bool first = !g->reported;
     g->reported = now;
-    if (first && (g->silent = task_reports_itself (g, a)))
+    if (g->reports_itself < 0)
+        g->reports_itself = task_reports_itself (g, a);
+    if (g->reports_itself)
         return;
     struct load_report r = { .task = g->o.task,
                              .worker = g->o.worker,
@@ -322,7 +327,7 @@ static void *guard_main (void *arg)
         }
         /* the SDK's own report comes after 30 s at the earliest: we wait twice as long before the first */
         int64_t due = g->reported ? g->reported + g->o.monitor_ms : running + 2 * g->o.monitor_ms;
-        if (g->o.monitor_ms && running && !g->silent && now >= due)
+        if (g->o.monitor_ms && running && g->reports_itself <= 0 && now >= due)
             report_load (g, now);
     }
     if (g->o.worker_report)
@@ -336,6 +341,7 @@ int guard_start (const struct client *c, const struct guard_options *o, struct s
     struct arena *a = arena_create ();
     struct guard *g = arena_new (a, struct guard);
     g->arena = a, g->o = *o, g->stop = stop;
+    g->can_watch = g->reports_itself = -1;
     g->o.task = arena_strdup (a, o->task);
     g->o.disk = arena_strdup (a, o->disk);
     g->o.worker = arena_strdup (a, o->worker);

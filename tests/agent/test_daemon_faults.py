@@ -87,3 +87,21 @@ def test_start_in_trouble(shared_server, daemons, tmp_path, fault):
     d.process.terminate()
     assert d.wait() == 254
     proxy.cut()
+
+
+@pytest.mark.parametrize("fault", ["no answer", "500", "503 later", "404 html"])
+def test_abort_asks_for_the_callback_until_it_is_told(through, tmp_path, fault):
+    """A task that has asked for time at its abort has it, also when the server does not say so at once."""
+    server, proxy, d = through
+    task = make_task(server, COUNTER.format(folder=str(tmp_path)))
+    wait_for("the task to run", lambda: lines(tmp_path) > 5)
+    server.call("tasks.edit", task=task, force=True, runtime={"_abort_callback_timeout": "600", "_abort_poll_freq": "1"})
+    proxy.fail("tasks.get_all", fault, TIMES)
+    server.call("tasks.stop", task=task)
+    wait_for("the question to be answered", lambda: not proxy.failing)
+    before = lines(tmp_path)
+    wait_for("the task to go on", lambda: lines(tmp_path) > before + 20)
+    server.call("tasks.edit", task=task, force=True, runtime={"_abort_callback_completed": 1})
+    assert wait_status(server, task)["status"] == "stopped"
+    assert not (tmp_path / "enough").exists()
+    wait_for("the run's folder to go", lambda: not d.journals())
