@@ -23,13 +23,14 @@ import { betterIs, metricsOf, paramsOf, progressOf, reasonOf, statusOf, whyWords
 import { fileName, repositoryHref, safeHref, tellFilesUrl } from '../src/lib/url';
 import { refusal } from '../src/api/actions';
 import { listPause } from '../src/api/queries';
+import { splitName } from '../src/components/bits';
 import { splitDiff } from '../src/pages/task/diff';
 import { changesBetween } from '../src/pages/task/changes';
 import { packagesTitle } from '../src/pages/task/execution';
 import { loadsOf } from '../src/api/workerload';
 import { nextPath } from '../src/pages/login/next';
 import { groupCurves, matches } from '../src/pages/task/tree';
-import { findColumns, firstChoice, fitColumns, nextOrder } from '../src/pages/tasks/columns';
+import { findColumns, firstChoice, fitColumns, nextOrder, wordsOf } from '../src/pages/tasks/columns';
 import { whyWaits } from '../src/pages/queues/workerstate';
 import { ApiError } from '../src/api/call';
 import { isGone } from '../src/components/states';
@@ -603,3 +604,19 @@ describe('columns that fit', () => {
 
 it('polls a longer list more rarely, a very long one not at all', () =>
   expect([0, 1, 4, 10, 11].map((n) => listPause(n, 5000))).toEqual([5000, 5000, 20000, 50000, false]));
+
+describe('a long name', () => {
+  it('is cut before its last part', () =>
+    expect(splitName('encoder/layer_17/attention/weights')).toEqual(['encoder/layer_17/attention', '/weights']));
+  it('without parts, before its last letters', () =>
+    expect(splitName('resnet-152-imagenet-augmented-seed-17')).toEqual(['resnet-152-imagenet-augment', 'ed-seed-17']));
+  it('is left alone when it is short, or written from right to left', () => {
+    expect(splitName('vision/segmentation')).toEqual(['vision/segmentation', '']);
+    const arabic = 'شبكة عصبية للتعرف على الصور';
+    expect(splitName(arabic)).toEqual([arabic, '']);
+  });
+});
+it('numbers stand right, words left', () => {
+  const row = (p: Record<string, string>) => ({ params: new Map(Object.entries(p)) });
+  expect([...wordsOf([row({ lr: '1e-4', net: 'b3', n: '' }), row({ lr: '2' })], ['lr', 'net', 'n'])]).toEqual(['net']);
+});

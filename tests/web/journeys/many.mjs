@@ -143,6 +143,10 @@ export default async (t) => {
     .waitFor();
   await page.keyboard.press(".");
   await page.getByRole("menuitem", { name: /Publish/ }).waitFor();
+  // The keys go on in the menu, and come back to the row.
+  await page.waitForFunction(() =>
+    document.activeElement?.textContent?.startsWith("Delete"),
+  );
   await page.keyboard.press("Escape");
   await page
     .getByRole("menuitem", { name: /Publish/ })

@@ -2,7 +2,7 @@
 import { Modal } from '@mantine/core';
 import { IconArrowsMaximize, IconDownload } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { IconBtn } from '../components/bits';
+import { IconBtn, Mid } from '../components/bits';
 import { saveText } from '../lib/clipboard';
 import { runColor } from '../lib/color';
 import { csv } from '../lib/csv';
@@ -95,8 +95,8 @@ export function Panel(p: PanelProps) {
       {ODD.filter((o) => note.odd[o.key] > 0).map((o) => (
         <span key={o.key} className="nan" title={`${note.odd[o.key].toLocaleString('en')} times ${o.words}`}>
           <i aria-hidden>{o.mark}</i>
-          {note.odd[o.key].toLocaleString('en')} <span aria-hidden>{o.short}</span>
-          <span className="vh">{o.words}</span>
+          {note.odd[o.key].toLocaleString('en')} <span aria-hidden={o.short !== o.words}>{o.short}</span>
+          {o.short !== o.words && <span className="vh">{o.words}</span>}
         </span>
       ))}
       {hidden > 0 && <span className="nan">{hidden.toLocaleString('en')} not above 0, not drawn</span>}
@@ -105,8 +105,8 @@ export function Panel(p: PanelProps) {
   return (
     <article className="card panel" aria-label={sentence}>
       <header>
-        <h3 className="cut" title={p.title}>
-          {p.title}
+        <h3 title={p.title}>
+          <Mid>{p.title}</Mid>
         </h3>
         {p.log && <span className="axis">log y</span>}
         <Legend lines={p.lines} />

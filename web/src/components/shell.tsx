@@ -21,12 +21,15 @@ import { setScheme, schemeWish, type Wish } from '../lib/scheme';
 import { Link, navigate } from '../router';
 import { I, IconBtn } from './bits';
 import { openHelp } from './help';
+import { PopMenu } from './menu';
 import { openPalette } from './palette';
 import './shell.css';
 
 export interface Crumb {
   label: string;
   to?: string;
+  /** Stands alone in the narrow bar of a phone. */
+  onPhone?: boolean;
 }
 type Nav = 'home' | 'projects' | 'tasks' | 'queues' | 'workers';
 const NAV: Array<{ id: Nav; label: string; to: string; icon: (size: number) => ReactNode }> = [
@@ -76,7 +79,7 @@ function Account() {
     setWish(w);
   };
   return (
-    <Menu position="bottom-end" width={200}>
+    <PopMenu position="bottom-end" width={200}>
       <Menu.Target>
         <button type="button" className="avatar" aria-label={`Account ${name}`}>
           {initials}
@@ -108,7 +111,7 @@ function Account() {
           Log out
         </Menu.Item>
       </Menu.Dropdown>
-    </Menu>
+    </PopMenu>
   );
 }
 
@@ -128,7 +131,7 @@ export function Shell({ nav, crumbs, title, children }: { nav: Nav; crumbs: Crum
         </Link>
         <nav className="crumbs" aria-label="Breadcrumb">
           {crumbs.map((c, i) => (
-            <span key={i} className={i === crumbs.length - 1 ? 'cur' : ''}>
+            <span key={i} className={i === crumbs.length - 1 ? 'cur' : c.onPhone ? 'onphone' : ''}>
               {i > 0 && <em>/</em>}
               {c.to ? <Link to={c.to}>{c.label}</Link> : <b aria-current="page">{c.label}</b>}
             </span>

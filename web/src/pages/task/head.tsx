@@ -18,13 +18,14 @@ import { useEffect, useState, type ReactNode } from 'react';
 import { refusal, RULES, type ActionName } from '../../api/actions';
 import { useTimeline } from '../../api/queries';
 import type { Task } from '../../api/types';
-import { Ago, Bar, Copyable, Dot, I, IconBtn, StatusBadge, Tag } from '../../components/bits';
+import { Ago, Bar, Copyable, Dot, I, IconBtn, Mid, StatusBadge, Tag } from '../../components/bits';
 import { showDialog } from '../../components/dialogs/store';
 import { colorSlot } from '../../lib/color';
 import { path } from '../../lib/url';
 import { formatDuration, parseTime } from '../../lib/format';
 import { durationOf, isArchived, progressOf, reasonOf, shortId, statusOf } from '../../lib/task';
 import { walkAt, type Place } from '../../lib/walk';
+import { PopMenu } from '../../components/menu';
 import { Link, navigate, projectPath, taskPath, type Tab } from '../../router';
 
 const s = { size: 15, stroke: 1.6 } as const;
@@ -200,7 +201,9 @@ export function TaskHead({ task: t, tab }: { task: Task; tab: Tab }) {
     <>
       <div className="row1">
         <Dot c={colorSlot(t.id)} />
-        <h1 title={t.name}>{t.name || t.id}</h1>
+        <h1 title={t.name} dir="auto">
+          <Mid>{t.name || t.id}</Mid>
+        </h1>
         <Copyable text={t.id} shown={shortId(t.id)} />
         <span className="tags">
           {(t.tags ?? []).slice(0, 4).map((g) => (
@@ -229,7 +232,7 @@ export function TaskHead({ task: t, tab }: { task: Task; tab: Tab }) {
               {RULES[main].label}
             </Button>
           )}
-          <Menu position="bottom-end" width={220}>
+          <PopMenu position="bottom-end" width={220}>
             <Menu.Target>
               <IconBtn label="More actions">
                 <IconDots {...I} />
@@ -252,7 +255,7 @@ export function TaskHead({ task: t, tab }: { task: Task; tab: Tab }) {
                 );
               })}
             </Menu.Dropdown>
-          </Menu>
+          </PopMenu>
         </div>
       </div>
       <Facts t={t} />

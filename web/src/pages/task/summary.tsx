@@ -5,7 +5,7 @@ import { useTask, useTimeline } from '../../api/queries';
 import { useScalars } from '../../api/scalars';
 import type { Task } from '../../api/types';
 import { thin, type Curve } from '../../charts/curves';
-import { Spark } from '../../components/bits';
+import { Mid, Spark } from '../../components/bits';
 import { Empty } from '../../components/states';
 import { colorSlot, runColor } from '../../lib/color';
 import { formatNumber, inZone } from '../../lib/format';
@@ -21,7 +21,7 @@ import './summary.css';
 function Why({ t, why }: { t: Task; why: { text?: string; exit_code?: number | null; signal?: number | string | null } | null }) {
   const s = statusOf(t);
   if (s !== 'failed' && s !== 'aborted') return null;
-  const text = whyWords(why?.text) || reasonOf(t) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
+  const text = reasonOf(t) || whyWords(why?.text) || (s === 'failed' ? 'No reason was reported.' : 'Stopped by a user.');
   const facts = [
     why?.exit_code !== null && why?.exit_code !== undefined ? `exit code ${why.exit_code}` : '',
     why?.signal ? `signal ${why.signal}` : '',
@@ -56,8 +56,8 @@ function KeyMetric({ m, old, curve, color }: { m: Metric; old: Metric | undefine
   return (
     <article className="card km">
       <div className="kh">
-        <span className="cut" title={m.key}>
-          {m.key}
+        <span className="kn" title={m.key}>
+          <Mid>{m.key}</Mid>
         </span>
         {d !== null && (
           <em className={d === 0 ? '' : good ? 'up' : 'down'}>

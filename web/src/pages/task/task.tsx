@@ -4,7 +4,7 @@ import { useProjects, useServer, useTask } from '../../api/queries';
 import { useWatch } from '../../api/watch';
 import type { Task } from '../../api/types';
 import { ErrorBoundary } from '../../components/errors';
-import { Shell } from '../../components/shell';
+import { Shell, type Crumb } from '../../components/shell';
 import { Failed, Gone, isGone, LoadingCards } from '../../components/states';
 import { showDialog } from '../../components/dialogs/store';
 import { artifactItems } from '../../lib/artifacts';
@@ -101,7 +101,8 @@ export default function TaskPage({ project, id, tab }: { project: string; id: st
   );
   const all = projects.data ?? [];
   const name = all.find((p) => p.id === (real ?? project))?.name ?? t?.project?.name;
-  const crumbs = [...(name ? projectCrumbs(all, name) : [{ label: 'Projects', to: '/projects' }]), { label: t?.name ?? shortId(id) }];
+  const way = name ? projectCrumbs(all, name) : [{ label: 'Projects', to: '/projects' }];
+  const crumbs: Crumb[] = [...way.map((c, i) => ({ ...c, onPhone: i === way.length - 1 })), { label: t?.name ?? shortId(id) }];
   const View = views[tab];
   return (
     <Shell nav="projects" title={t?.name ?? 'Task'} crumbs={crumbs}>

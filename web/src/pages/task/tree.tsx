@@ -3,6 +3,7 @@ import { Checkbox } from '@mantine/core';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { Curve } from '../../charts/curves';
+import { Mid } from '../../components/bits';
 import { byName, formatNumber, plural } from '../../lib/format';
 
 export interface Group {
@@ -74,8 +75,8 @@ export function MetricTree({ groups, on, set, find }: { groups: Group[]; on: Set
             <div className="tgh">
               <button type="button" aria-expanded={!shut} onClick={() => setClosed({ ...closed, [g.metric]: !shut })}>
                 {shut ? <IconChevronRight size={13} stroke={1.8} /> : <IconChevronDown size={13} stroke={1.8} />}
-                <b className="cut" title={g.metric}>
-                  {g.metric}
+                <b title={g.metric}>
+                  <Mid>{g.metric}</Mid>
                 </b>
               </button>
               <span className="neutral">

@@ -21,6 +21,7 @@ import { showDialog } from '../../components/dialogs/store';
 import { colorSlot, runColor } from '../../lib/color';
 import { formatCount, plural } from '../../lib/format';
 import { useKeys } from '../../lib/keys';
+import { PopMenu } from '../../components/menu';
 import { isArchived } from '../../lib/task';
 
 /** Opens the dialog that asks for this action. */
@@ -107,7 +108,7 @@ export function BulkBar({ tasks, clear, menu, setMenu, all }: BulkProps) {
       <Button leftSection={<IconTag {...s} />} onClick={() => showDialog({ kind: 'tags', tasks })}>
         Tag
       </Button>
-      <Menu position="top-start" width={220} opened={menu} onChange={setMenu}>
+      <PopMenu position="top-start" width={220} opened={menu} onChange={setMenu}>
         <Menu.Target>
           <IconBtn label="More actions">
             <IconDots {...I} />
@@ -140,7 +141,7 @@ export function BulkBar({ tasks, clear, menu, setMenu, all }: BulkProps) {
             );
           })}
         </Menu.Dropdown>
-      </Menu>
+      </PopMenu>
       <span className="sp" />
       <button type="button" className="clr" onClick={clear}>
         Clear <kbd>Esc</kbd>

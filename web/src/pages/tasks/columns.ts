@@ -132,3 +132,7 @@ export function fitColumns(
     else m--;
   }
 }
+
+/** The parameters whose values are words, at least one of them: they stand left, numbers right. */
+export const wordsOf = (rows: Array<{ params: Map<string, string> }>, params: string[]): Set<string> =>
+  new Set(params.filter((k) => rows.some((r) => r.params.get(k) && Number.isNaN(Number(r.params.get(k))))));

@@ -3,6 +3,7 @@ import { Checkbox } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useCallback, useEffect, useMemo, useRef, useState, type CSSProperties } from 'react';
+import { Mid } from '../../components/bits';
 import { useKeys } from '../../lib/keys';
 import { useNarrow } from '../../lib/media';
 import { keepSpot, spotOf } from '../../lib/scroll';
@@ -10,7 +11,7 @@ import { betterIs } from '../../lib/task';
 import { useWidth } from '../../lib/width';
 import { cameBack, navigate, taskPath } from '../../router';
 import { useSparks } from '../../api/sparks';
-import { fitColumns, nextOrder, SPARKED, type Columns, type Found } from './columns';
+import { fitColumns, nextOrder, SPARKED, wordsOf, type Columns, type Found } from './columns';
 import { TaskCard, TaskRow, type RowView } from './row';
 
 export interface GridProps {
@@ -97,7 +98,7 @@ function Head({
     on = desc || order === field;
   const inner = (
     <>
-      <span className="cut">{label}</span>
+      <Mid>{label}</Mid>
       {note && <small title={note === 'max' ? 'higher is better' : 'lower is better'}>{note}</small>}
       {on && (desc ? <IconArrowDown size={13} stroke={2} /> : <IconArrowUp size={13} stroke={2} />)}
     </>
@@ -145,6 +146,7 @@ export function TaskGrid(p: GridProps) {
       ),
     [p.cols, p.auto, rows, room, rest],
   );
+  const words = useMemo(() => wordsOf(rows, p.cols.params), [rows, p.cols.params]);
   const best = useMemo(() => bestOf(rows, p.cols.metrics), [rows, p.cols.metrics]);
   const size = narrow ? CARD : ROW;
   const virt = useVirtualizer({
@@ -339,7 +341,7 @@ export function TaskGrid(p: GridProps) {
                 field={null}
                 order={p.order}
                 setOrder={p.setOrder}
-                cls={`num${i === 0 ? ' p1' : ''}`}
+                cls={`${words.has(k) ? '' : 'num'}${i === 0 ? ' p1' : ''}`}
                 tip={k}
               />
             ))}
@@ -359,6 +361,7 @@ export function TaskGrid(p: GridProps) {
                   index={v.index}
                   cols={cols}
                   best={best}
+                  words={words}
                   sparks={sparks}
                   selected={selected.has(r.task.id)}
                   current={v.index === Math.min(cur, rows.length - 1)}

@@ -2,7 +2,7 @@
 import { Checkbox } from '@mantine/core';
 import { memo, type KeyboardEvent, type MouseEvent } from 'react';
 import type { Task } from '../../api/types';
-import { Ago, Bar, Dot, Spark, StatusBadge, Tag } from '../../components/bits';
+import { Ago, Bar, Dot, Mid, Spark, StatusBadge, Tag } from '../../components/bits';
 import { colorSlot } from '../../lib/color';
 import { formatDuration, formatNumber, parseTime } from '../../lib/format';
 import { durationOf, metricsOf, paramsOf, progressOf, reasonOf, statusOf, type Metric } from '../../lib/task';
@@ -64,6 +64,7 @@ interface RowProps {
   index: number;
   cols: Columns;
   best: Map<string, string>;
+  words: Set<string>;
   sparks: Sparks;
   selected: boolean;
   current: boolean;
@@ -79,6 +80,7 @@ export const TaskRow = memo(function TaskRow({
   index,
   cols,
   best,
+  words,
   sparks,
   selected,
   current,
@@ -145,7 +147,7 @@ export const TaskRow = memo(function TaskRow({
       {wide && (
         <div role="gridcell" className="c tx2" title={t.project?.name}>
           <Link tabIndex={-1} to={projectPath(t.project?.id ?? '*')}>
-            {t.project?.name ?? '–'}
+            <Mid>{t.project?.name ?? '–'}</Mid>
           </Link>
         </div>
       )}
@@ -160,7 +162,12 @@ export const TaskRow = memo(function TaskRow({
       {cols.params.map((k, i) => {
         const v = view.params.get(k);
         return (
-          <div key={k} role="gridcell" className={`c num mono${i === 0 ? ' p1' : ''}${v === undefined ? ' nil' : ''}`} title={v}>
+          <div
+            key={k}
+            role="gridcell"
+            className={`c ${words.has(k) ? 'word' : 'num'} mono${i === 0 ? ' p1' : ''}${v === undefined ? ' nil' : ''}`}
+            title={v}
+          >
             {v === undefined || v === '' ? '–' : v}
           </div>
         );

@@ -140,40 +140,42 @@ export function Tasks({ project }: { project: string }) {
         {self && (
           <ProjectTabs id={project} on="tasks" tasks={total ?? undefined} projects={self.x_children ?? childrenOf(all, self.name).length} />
         )}
-        <TableTools value={text} onChange={setText} box={box} cols={cols} found={found} setCols={setCols} exportCsv={exportCsv} />
-        <div className="chips">
-          <FilterMenu value={text} onChange={setText} tags={tags} />
-          <Chips value={text} onChange={setText} />
-          <span className="tsum" role="status">
-            {q.data && (
-              <>
-                <b>{shown}</b>
-                {part ? ` of ${formatCount(matching)} tasks` : tasks.length === 1 ? ' task' : ' tasks'}
-                {running > 0 && (
+        {!isGone(own.error) && (
+          <>
+            <TableTools value={text} onChange={setText} box={box} cols={cols} found={found} setCols={setCols} exportCsv={exportCsv} />
+            <div className="chips">
+              <FilterMenu value={text} onChange={setText} tags={tags} />
+              <Chips value={text} onChange={setText} />
+              <span className="tsum" role="status">
+                {q.data && (
                   <>
-                    <i>·</i>
-                    <span className="r">
-                      <b>{running}</b> running
-                    </span>
+                    <b>{shown}</b>
+                    {part ? ` of ${formatCount(matching)} tasks` : tasks.length === 1 ? ' task' : ' tasks'}
+                    {running > 0 && (
+                      <>
+                        <i>·</i>
+                        <span className="r">
+                          <b>{running}</b> running
+                        </span>
+                      </>
+                    )}
+                    {failed > 0 && (
+                      <>
+                        <i>·</i>
+                        <span className="fl">
+                          <b>{failed}</b> failed
+                        </span>
+                      </>
+                    )}
                   </>
                 )}
-                {failed > 0 && (
-                  <>
-                    <i>·</i>
-                    <span className="fl">
-                      <b>{failed}</b> failed
-                    </span>
-                  </>
-                )}
-              </>
-            )}
-          </span>
-          <LiveSwitch live={live} resting={listPause(q.data?.pages.length ?? 0, 1) === false} setLive={setLive} />
-        </div>
+              </span>
+              <LiveSwitch live={live} resting={listPause(q.data?.pages.length ?? 0, 1) === false} setLive={setLive} />
+            </div>
+          </>
+        )}
         {isGone(own.error) ? (
-          <div className="gridwrap">
-            <Gone what="project" to="/projects" place="All projects" />
-          </div>
+          <Gone what="project" to="/projects" place="All projects" />
         ) : q.error && !q.data ? (
           <Failed what="The tasks could not be loaded" error={q.error} retry={() => void q.refetch()} />
         ) : q.isPending ? (

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState, type RefObject } from 'react';
 import { I, IconBtn, StatusBadge } from '../../components/bits';
 import { parseQuery, removeToken, setToken } from '../../lib/query';
 import type { Status } from '../../lib/task';
+import { PopMenu } from '../../components/menu';
 import type { Columns, Found } from './columns';
 
 /** Typing does not ask the server at every letter: the query follows 250 ms after the last. */
@@ -82,7 +83,7 @@ export function FilterMenu({ value, onChange, tags }: { value: string; onChange:
     onChange(setToken(value, key, old.includes(v) ? old.filter((x) => x !== v) : [...old, v]));
   };
   return (
-    <Menu closeOnItemClick={false} position="bottom-start" width={220}>
+    <PopMenu closeOnItemClick={false} position="bottom-start" width={220}>
       <Menu.Target>
         <button type="button" className="chip add">
           <IconFilter size={14} stroke={1.6} />
@@ -110,7 +111,7 @@ export function FilterMenu({ value, onChange, tags }: { value: string; onChange:
           Archived
         </Menu.CheckboxItem>
       </Menu.Dropdown>
-    </Menu>
+    </PopMenu>
   );
 }
 export function Chips({ value, onChange }: { value: string; onChange: (v: string) => void }) {
@@ -142,7 +143,7 @@ export function ColumnMenu({ cols, found, set }: { cols: Columns; found: Found; 
       </Menu.CheckboxItem>
     ));
   return (
-    <Menu closeOnItemClick={false} position="bottom-end" width={280}>
+    <PopMenu closeOnItemClick={false} position="bottom-end" width={280}>
       <Menu.Target>
         <IconBtn label="Columns">
           <IconColumns3 {...I} />
@@ -170,7 +171,7 @@ export function ColumnMenu({ cols, found, set }: { cols: Columns; found: Found; 
         <Menu.Divider />
         <Menu.Item onClick={() => set(null)}>Choose for me</Menu.Item>
       </Menu.Dropdown>
-    </Menu>
+    </PopMenu>
   );
 }
 export function TableTools(p: {
