@@ -151,6 +151,23 @@ def test_stats(server, worker):
     refused(12, server.call, "workers.get_stats", from_date=4, to_date=5, interval=1, items=[])
 
 
+def test_spans_that_are_too_much(server, worker):
+    """Of time, of intervals, of values in all: refused by the name of the field, and the server lives on."""
+    now = int(time.time())
+    report(server, worker, now - 20, machine_stats={"gpu_usage": [50] * 1000, "cpu_usage": [10]})
+    items = {"items": [{"key": "gpu_usage", "aggregation": "avg"}, {"key": "cpu_usage", "aggregation": "max"}]}
+    for interval in (10 ** 20, 2 ** 63 - 1, 10 ** 12):
+        for call, more in (("workers.get_activity_report", {}), ("workers.get_stats", items), ("queues.get_queue_metrics", {})):
+            assert "interval" in refused(16, server.call, call, from_date=1, to_date=100, interval=interval, **more)
+    ask = lambda span, **more: server.call("workers.get_stats", worker_ids=[worker], from_date=now - span, to_date=now + 60,
+                                           interval=40, **items, **more)["workers"]
+    assert "interval" in refused(16, ask, 3_000_000, split_by_resource=True)
+    (one,) = ask(3_000_000)
+    assert [max(m["stats"][0]["values"]) for m in one["metrics"]] == [50, 10]
+    (one,) = ask(4000, split_by_resource=True)
+    assert len(one["metrics"][0]["stats"][0]["resource_series"]) == 1000
+
+
 def test_activity(server, worker):
     task = server.call("tasks.create", name="active", type="training")["id"]
     start = time.time() // 40 * 40 - 40 * 1000  # a time of its own, so that other tests do not count

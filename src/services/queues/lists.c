@@ -304,6 +304,9 @@ static int span_check (const struct queues_get_queue_metrics_in *in, struct metr
                           in->to_date);
     if (in->interval < 1)
         return error_set (err, ERR_VALIDATION, "interval: %lld is less than 1 s", (long long)in->interval);
+    if (in->interval > 100000000000)
+        return error_set (err, ERR_FIELDS_VALUE, "interval: %lld s is more than a time can be",
+                          (long long)in->interval);
     if ((in->to_date - in->from_date) / (double)in->interval > POINTS_MAX)
         return error_set (err, ERR_FIELDS_VALUE, "interval: the span holds more than %d intervals",
                           POINTS_MAX);

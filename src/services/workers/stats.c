@@ -11,7 +11,13 @@
 
 #include <math.h>
 
-enum { METRICS_MAX = 64, BUCKETS_MAX = 100000, RECENT_MAX = 2000 };
+enum {
+    METRICS_MAX = 64,
+    BUCKETS_MAX = 100000,
+    CELLS_MAX = 2000000, /* of all metrics, workers and resources of a request */
+    RECENT_MAX = 2000
+};
+static const int64_t SECONDS_MAX = 100000000000;
 
 int worker_sample_put (struct call *c, const char *worker, const char *task, int64_t time, struct text stats,
                        struct error *err)
@@ -120,13 +126,17 @@ static int buckets_of (const struct worker_span *span, bool whole_only, struct b
                        struct error *err)
 {
     double from = span->from * 1000, to = span->to * 1000;
+
+    if (span->interval > SECONDS_MAX)
+        return error_set (err, ERR_FIELDS_VALUE, "interval: %lld s is more than %lld",
+                          (long long)span->interval, (long long)SECONDS_MAX);
     int64_t interval =
         (span->interval < WORKER_INTERVAL_MIN_S ? WORKER_INTERVAL_MIN_S : span->interval) * 1000;
 
     if (!(span->from < span->to))
         return error_set (err, ERR_FIELDS_VALUE, "from_date: %.0f is not before to_date %.0f", span->from,
                           span->to);
-    if (span->from < 0 || span->to > 1e11 || (to - from) / (double)interval > BUCKETS_MAX)
+    if (span->from < 0 || span->to > (double)SECONDS_MAX || (to - from) / (double)interval > BUCKETS_MAX)
         return error_set (err, ERR_FIELDS_VALUE,
                           "interval: from_date to to_date holds more than %d intervals of %lld s",
                           BUCKETS_MAX, (long long)interval / 1000);
@@ -175,6 +185,7 @@ struct request {
     struct metric metrics[METRICS_MAX];
     size_t n;
     bool split;
+    int64_t cells; /* made until now; past CELLS_MAX nothing is added any more */
 };
 
 static int read_items (struct request *q, struct text items, struct error *err)
@@ -211,9 +222,13 @@ static void cell_add (struct request *q, struct metric *m, int variant, int64_t 
     struct series **at = &m->series;
     struct cell *cell;
 
+    if (q->cells > CELLS_MAX)
+        return;
     while (*at && (*at)->variant < variant)
         at = &(*at)->next;
     if (!*at || (*at)->variant != variant) {
+        if ((q->cells += q->buckets.n) > CELLS_MAX)
+            return;
         struct series *s = arena_new (q->c->arena, struct series);
 
         *s = (struct series){ *at, variant, arena_array (q->c->arena, struct cell, (size_t)q->buckets.n) };
@@ -349,6 +364,12 @@ int worker_stats (struct call *c, const struct worker_span *span, const struct w
             worker = row_str (&r, 0, c->arena);
         }
         add_report (q, row_int (&r, 1), row_text (&r, 2));
+        if (q->cells > CELLS_MAX)
+            return error_set (
+                err, ERR_FIELDS_VALUE,
+                "interval: %lld s makes more than %d values of these workers and items: take a longer "
+                "one, or fewer of them",
+                (long long)q->buckets.interval / 1000, CELLS_MAX);
     }
     if (more < 0)
         return -1;
