@@ -245,11 +245,30 @@ struct text json_get_path (struct text object, const char *const *path, size_t n
     return object;
 }
 
+size_t json_unescape_string (struct text raw, char *out)
+{
+    size_t n = json_unescape (raw, out), nuls = 0;
+
+    for (size_t i = 0; i < n; i++)
+        nuls += !out[i];
+    for (size_t from = n, to = n += 2 * nuls; from < to;) { /* \u0000 is longer than what it becomes */
+        from--;
+        if (out[from]) {
+            out[--to] = out[from];
+        } else {
+            to -= 3;
+            memcpy (out + to, "\xef\xbf\xbd", 3);
+        }
+    }
+    out[n] = 0;
+    return n;
+}
+
 char *json_key (struct arena *a, struct text raw_key)
 {
     char *p = arena_alloc (a, raw_key.n + 1);
 
-    p[json_unescape (raw_key, p)] = 0;
+    json_unescape_string (raw_key, p);
     return p;
 }
 

@@ -51,7 +51,8 @@ size_t json_count (struct text v); /* members or items */
 struct text json_get (struct text object, const char *key);
 struct text json_get_path (struct text object, const char *const *path, size_t n); /* nested members */
 
-/* Values. _text: unescaped UTF-8 in the arena (a string), NULL for any other kind. */
+/* Values. Unescaped UTF-8 in the arena (a string), NULL for any other kind; "\u0000" becomes U+FFFD, so that nothing behind
+ * it is lost. */
 char *json_string (struct arena *a, struct text v);
 /* The same with its length, for strings that may hold NUL bytes; the absent text for any other kind. */
 struct text json_string_text (struct arena *a, struct text v);

@@ -59,3 +59,5 @@ static inline struct text json_inside (struct text v)
 
 size_t json_unescape (struct text raw,
                       char *out); /* into out (raw.n bytes of room are always enough) -> its length */
+size_t json_unescape_string (struct text raw,
+                             char *out); /* room for raw.n + 1; NUL becomes U+FFFD, and one ends it */

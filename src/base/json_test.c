@@ -156,6 +156,11 @@ static void values (void **state)
     assert_string_equal (json_string (a, TEXT ("\"a\\u00e9\\ud83d\\ude00\\n\\\"\\/\\\\\"")),
                          "a\xc3\xa9\xf0\x9f\x98\x80\n\"/\\");
     assert_string_equal (json_string (a, TEXT ("\"\\ud800x\"")), "\xef\xbf\xbdx");
+    assert_string_equal (json_string (a, TEXT ("\"\\u0000a\\u0000\\u0000bc\\u0000\"")),
+                         "\xef\xbf\xbd"
+                         "a\xef\xbf\xbd\xef\xbf\xbd"
+                         "bc\xef\xbf\xbd");
+    assert_int_equal (json_string_text (a, TEXT ("\"a\\u0000b\"")).n, 3);
     assert_null (json_string (a, TEXT ("5")));
     assert_null (json_string (a, (struct text){ NULL, 0 }));
     assert_true (json_string_is (TEXT ("\"\\u0061b\""), "ab"));

@@ -59,7 +59,7 @@ static struct json_object *tree_object (struct text v)
 
         if (!key)
             abort ();
-        key[json_unescape (it.key, key)] = 0;
+        json_unescape_string (it.key, key);
         if (json_object_object_add (o, key, tree_value (it.value)) < 0)
             abort ();
         if (key != small)

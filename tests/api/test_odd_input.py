@@ -58,3 +58,19 @@ def test_wrong_kinds(shared_server, ids, call, fields):
             assert status < 500, (body, answer)
             meta = json.loads(answer)["meta"]
             assert status == 200 or len(meta["result_msg"]) > 3, body
+
+
+def test_nul_cuts_nothing(shared_server, ids):
+    """A NUL in a string ends it nowhere: what stands behind it is kept, and no id is one that it begins with."""
+    s = shared_server
+    project = s.call("projects.create", name="abc\0def/ghi")["id"]
+    assert s.call("projects.get_by_id", project=project)["project"]["name"] == "abc\ufffddef/ghi"
+    task = s.call("tasks.create", name="abc\0def", type="training", comment="\0c", project=project, tags=["a\0b", "a"],
+                  hyperparams={"S": {"n\0m": {"section": "S", "name": "n\0m", "value": "v\0w"}}})["id"]
+    t = s.call("tasks.get_by_id", task=task)["task"]
+    assert (t["name"], t["comment"], t["tags"]) == ("abc\ufffddef", "\ufffdc", ["a", "a\ufffdb"])
+    (name, item), = t["hyperparams"]["S"].items()
+    assert name.startswith("n") and name.endswith("m") and item["value"] in ("v\0w", "v\ufffdw")
+    for call in ("tasks.delete", "tasks.get_by_id", "tasks.started", "tasks.edit", "tasks.clone"):
+        assert s.fails(call, task=task + "\0junk") == (400, 101), call
+    assert s.fails("projects.delete", project=project + "\0", force=True) == (400, 401)
