@@ -66,7 +66,7 @@ void agent_mode_set (struct agent *g, enum agent_mode m)
         agent_say (g, "Draining: nothing new is taken; %zu running. Once more stops what runs.", g->n_runs);
     if (m == AGENT_STOPPING) {
         if (g->n_runs)
-            agent_say (g, "Stopping: %zu running tasks get TERM", g->n_runs);
+            agent_say (g, "Stopping: %zu running task%s TERM", g->n_runs, g->n_runs == 1 ? " gets" : "s get");
         signal_runs (g, SIGTERM);
         g->stop_timer = loop_timer_add (g->loop, (int64_t)(g->conf->agent.grace_sec * 1000) + STOP_SLACK_MS,
                                         false, on_stop_timer, g);

@@ -440,7 +440,7 @@ static void print_help (const char *argv0)
 {
     const char *name = agent_is_name (argv0) ? path_base (argv0) : "stoker agent";
 
-    fputs ("usage: ", stdout);
+    fputs ("Usage: ", stdout);
     fputs (name, stdout);
     fputs (" [--config-file FILE] [--debug] [--version] VERB [options]\n\n", stdout);
     opt_verbs_help (verbs, stdout);

@@ -64,7 +64,7 @@ static const struct opt_command command = {
 static int choose_gpus (const struct execute_opts *o, struct error *err)
 {
     const char *list = o->cpu_only ? "none" : o->gpus;
-    if (!list || getenv ("KUBERNETES_SERVICE_HOST"))
+    if (!list || getenv ("KUBERNETES_SERVICE_HOST") || getenv ("KUBERNETES_SERVICE_PORT"))
         return 0;
     int r = gpu_list_check_here ("--gpus", list, err);
     if (r < 0)

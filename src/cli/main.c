@@ -33,7 +33,7 @@ static const struct opt_verb *choose (int *argc, char ***argv)
 
     opt_help_last (*argc, *argv);
     if (*argc < 2 || !strcmp ((*argv)[1], "--help") || !strcmp ((*argv)[1], "-h")) {
-        printf ("Experiment server, agent and command line in one program.\n\nusage: stoker VERB "
+        printf ("Experiment server, agent and command line in one program.\n\nUsage: stoker VERB "
                 "[options]\n\n");
         opt_verbs_help (verbs, stdout);
         printf ("\n`stoker VERB --help` says more.\n");

@@ -179,7 +179,7 @@ int remote_subverb (const char *noun, const struct opt_verb *verbs, int argc, ch
     opt_help_last (argc, argv);
     if (argc < 2 || !strcmp (argv[1], "--help") || !strcmp (argv[1], "-h")) {
         FILE *to = argc < 2 ? stderr : stdout;
-        fprintf (to, "usage: stoker %s COMMAND ...\n\n", noun);
+        fprintf (to, "Usage: stoker %s COMMAND ...\n\n", noun);
         opt_verbs_help (verbs, to);
         return argc < 2 ? 2 : 0;
     }
