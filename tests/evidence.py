@@ -31,7 +31,7 @@ class Kept:
 
 
 def keep(name, path, secret="", about=None):
-    """A log that is of use when this test fails; `about`: the Server that writes it."""
+    """A log that is of use when this test fails; `about`: the Server, or whatever else has a process that writes it."""
     kept.append(Kept(name, path, secret, about))
 
 
@@ -84,7 +84,7 @@ def collect(folder):
         if path not in seen and path.stat().st_size:
             yield str(path), tail(path)
     for k in list(kept):
-        if k.about is not None:
+        if hasattr(k.about, "call"):
             yield from tasks_of(k.about)
 
 
@@ -101,7 +101,7 @@ def pytest_runtest_makereport(item):
 
 
 def pytest_runtest_setup():
-    kept[:] = [k for k in kept if k.about is not None and k.about.process is not None]
+    kept[:] = [k for k in kept if k.about is not None and k.about.process is not None and k.about.process.poll() is None]
     for k in kept:
         k.before = k.size()
 

@@ -16,7 +16,7 @@ import threading
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import GUARD, STOKER, free_ports, wait_for  # noqa: E402
+from conftest import GUARD, STOKER, free_ports, keep, wait_for  # noqa: E402
 
 ENDED = ("completed", "failed", "stopped", "closed", "published")
 
@@ -38,6 +38,7 @@ class Daemon:
         flags = () if "--gpus" in words else flags
         self.words = [*(program or (STOKER, *verb)), "--foreground", *flags, *(["--create-queue"] if create else []),
                       *words]
+        keep("daemon", self.out, about=self)
         with open(self.out, "ab") as out:
             self.process = subprocess.Popen(self.words, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
@@ -353,12 +354,8 @@ class Proxy:
             data, body = data + more, body + more
         return data
 
-    def on_request(self, data, source, state):
+    def on_request(self, head, data, source, state):
         """False: it goes no further."""
-        head = data.split(b"\r\n", 1)[0]
-        self.seen.append(head)
-        if not head.endswith(b"HTTP/1.1"):
-            return True
         state["drop"] = bool(self.swallow) and self.swallow in head
         state["fault"] = self.fault_of(head)
         if self.held and self.held in head:
@@ -366,7 +363,6 @@ class Proxy:
             self.release.wait(GUARD)
         if not state["fault"] or state["fault"][0]:
             return True
-        self.whole(data, source)
         if state["fault"][1]:
             source.sendall(state["fault"][1])
         return False
@@ -385,11 +381,16 @@ class Proxy:
     def pump(self, source, sink, state, request):
         try:
             while data := source.recv(65536):
-                if not (self.on_request(data, source, state) if request else self.on_answer(data, source, sink, state)):
+                if request:  # a head may come before its body
+                    data = self.whole(data, source)
+                head = data.split(b"\r\n", 1)[0]
+                if not (self.on_request(head, data, source, state) if request else self.on_answer(data, source, sink, state)):
                     break
                 for ours, other in self.renamed:
                     data = data.replace(ours, other)
                 sink.sendall(data)
+                if request:
+                    self.seen.append(head)  # the server has it
         except OSError:
             pass
         self.leave((source, sink))

@@ -47,6 +47,8 @@ def check_run(way, folder, calls, fault, queue="default"):
     server, proxy, d = way
     for call in calls:
         proxy.fail(call, fault, TIMES)
+    if "queues.get_next_task" in calls:  # a question that was on its way would bring the task, and be the last
+        wait_for("the first trouble", lambda: proxy.failed["queues.get_next_task"])
     task = make_task(server, (ONCE + COUNTER).format(folder=str(folder)), queue=queue)
     wait_for("the task to run", lambda: lines(folder) > 20)
     run = d.journals()[task]["run"]

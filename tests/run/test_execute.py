@@ -74,6 +74,20 @@ class Machine:
 
 
 @pytest.fixture
+def machine_of(tmp_path):
+    """Make the machine of a server of the test's own."""
+    made = []
+
+    def make(server):
+        made.append(Machine(server, tmp_path))
+        return made[-1]
+
+    yield make
+    for m in made:
+        m.end()
+
+
+@pytest.fixture
 def machine(shared_server, tmp_path, tmp_path_factory):
     """A machine whose environments are those of all tests."""
     m = Machine(shared_server, tmp_path, tmp_path_factory.getbasetemp() / "cache")
@@ -392,9 +406,9 @@ def test_console_as_a_terminal_shows_it(machine):
     assert not any("%" in m for m in lines[:i])
 
 
-def test_server_away_for_half_a_minute(server_factory, tmp_path):
+def test_server_away_for_half_a_minute(server_factory, machine_of, tmp_path):
     server = server_factory()
-    machine = Machine(server, tmp_path)
+    machine = machine_of(server)
     t = machine.task("import itertools, os, time\nfor i in itertools.count():\n    print('line', i, flush=True)\n    time.sleep(0.01)\n"
                      f"    if os.path.exists({str(tmp_path / 'enough')!r}): break\nprint('all', i + 1)\n")
     p = machine.start(t)

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from conftest import GUARD, wait_for
-from test_execute import Machine, in_repository, machine, new_machine, origin, sh  # noqa: F401
+from test_execute import in_repository, machine, machine_of, new_machine, origin, sh  # noqa: F401
 from test_packages import commit, source, ssh_to
 
 PASSWORD = "p@ss$(id)`x`'\"\\ word:/€"
@@ -238,10 +238,10 @@ def test_passwords_of_indexes_are_shown_nowhere(machine):
     assert "127.0.0.1:9" in said and "tok-secret-1" not in said
 
 
-def test_term_while_the_server_is_away(server_factory, tmp_path):
+def test_term_while_the_server_is_away(server_factory, machine_of):  # noqa: F811
     """The run ends all the same; what the server has not heard stays on disk, with a journal that says what it was."""
     server = server_factory()
-    machine = Machine(server, tmp_path)
+    machine = machine_of(server)
     t = machine.task("import time\nprint('ready', flush=True)\nwhile True: print('more', flush=True); time.sleep(0.05)\n")
     p = machine.start(t)
     wait_for("the script", lambda: "ready" in machine.log(t))
