@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -99,14 +100,19 @@ def make_project(folder):
 def start_up(folder, args):
     """`stoker up` in the background; returns the process and what it wrote for clients."""
     data = pathlib.Path(args.data).resolve() if args.data else folder / "data"
-    port = args.port or free_ports()
-    log = open(folder / "up.log", "wb")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CLEARML_", "TRAINS_"))}
-    up = start([STOKER, "up", "--data", str(data), "--port", str(port), "--json"], stdout=subprocess.PIPE, stderr=log, env=env)
-    line = up.stdout.readline()
-    if not line:
+    for tries in range(5):
+        port = args.port or free_ports()
+        with open(folder / "up.log", "wb") as log:
+            up = start([STOKER, "up", "--data", str(data), "--port", str(port), "--json"], stdout=subprocess.PIPE, stderr=log, env=env)
+        line = up.stdout.readline()
+        if line:
+            break
         up.wait()
-        sys.exit("demo: stoker up ended at once:\n" + (folder / "up.log").read_text(errors="replace")[-4000:])
+        children.clear()
+        words = (folder / "up.log").read_text(errors="replace")
+        if args.port or tries == 4 or not re.search(r"port \d+ is (taken|busy)", words):  # somebody was faster: other ports
+            sys.exit("demo: stoker up ended at once:\n" + words[-4000:])
     facts = json.loads(line)
     client_env = {**env, "CLEARML_CONFIG_FILE": facts["config"]}
     return up, facts, client_env
