@@ -123,6 +123,7 @@ int many_run (struct call *c, const char *const *ids, size_t n, many_fn *fn, con
     for (size_t i = 0; i < n; i++) {
         struct error why = { 0 };
         struct str item = { .arena = c->arena };
+        struct effect *last = call_last_effect (c);
         c->facts_of_error = (struct text){ 0 };
         if (db_save (c->db, err) < 0)
             return -1;
@@ -135,6 +136,7 @@ int many_run (struct call *c, const char *const *ids, size_t n, many_fn *fn, con
         } else {
             if (db_undo (c->db, err) < 0)
                 return -1;
+            call_forget_effects (c, last);
             if (why.code && why.code < 10000) { /* the store failed, not the wish */
                 *err = why;
                 return -1;
@@ -159,10 +161,15 @@ int tags_check (const char *const *v, size_t n, const char *field, struct error 
 
 void tags_add (struct arena *a, struct tag_list *l, const char *tag)
 {
-    size_t at = l->n; /* most come in order */
-    while (at > 0 && strcmp (l->v[at - 1], tag) > 0)
-        at--;
-    if (at > 0 && !strcmp (l->v[at - 1], tag))
+    size_t at = 0, end = l->n;
+    while (at < end) {
+        size_t mid = (at + end) / 2;
+        if (strcmp (l->v[mid], tag) < 0)
+            at = mid + 1;
+        else
+            end = mid;
+    }
+    if (at < l->n && !strcmp (l->v[at], tag))
         return;
     if (!(l->n & (l->n + 1))) { /* full at 0, 1, 3, 7 ... */
         const char **v = arena_array (a, const char *, (l->n + 1) * 2);

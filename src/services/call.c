@@ -7,12 +7,21 @@ void call_after_commit (struct call *c, enum call_effect what, const char *key, 
                         int64_t number)
 {
     struct effect *e = arena_new (c->arena, struct effect);
-    struct effect **last = &c->effects;
 
     *e = (struct effect){ NULL, what, arena_strdup (c->arena, key), arena_strdup (c->arena, value), number };
-    while (*last)
-        last = &(*last)->next;
-    *last = e;
+    *(c->effects ? &c->last_effect->next : &c->effects) = e;
+    c->last_effect = e;
+}
+
+struct effect *call_last_effect (const struct call *c)
+{
+    return c->effects ? c->last_effect : NULL;
+}
+
+void call_forget_effects (struct call *c, struct effect *last)
+{
+    *(last ? &last->next : &c->effects) = NULL;
+    c->last_effect = last;
 }
 
 void call_ring (struct call *c, int64_t n, const char *topic_fmt, ...)

@@ -57,9 +57,9 @@ struct call {
     bool word_nan;       /* else: NaN goes out as "NaN" (our own page), not as null */
 
     /* left by the handler */
-    struct effect *effects; /* run after COMMIT, in order */
-    const char *wait_topic; /* by call_wait: run me again when it rings or the time comes */
-    int64_t wait_until;     /* ms, clock_now() scale */
+    struct effect *effects, *last_effect; /* run after COMMIT, in order; last: where there is a first */
+    const char *wait_topic;               /* by call_wait: run me again when it rings or the time comes */
+    int64_t wait_until;                   /* ms, clock_now() scale */
     bool last_try; /* set by the caller: the waiting time is over (or client cannot wait): answer now */
     struct text facts_of_error; /* answer.h: fail_facts, with */
     int facts_code;             /* the code of that error */
@@ -85,6 +85,9 @@ struct server_facts {
 
 void call_after_commit (struct call *c, enum call_effect what, const char *key, const char *value,
                         int64_t number);
+/* Of a part that is undone (db_undo) nothing runs: what was noted after `last` is forgotten. */
+struct effect *call_last_effect (const struct call *c);
+void call_forget_effects (struct call *c, struct effect *last);
 /* Run me again when one of the topics ('\n' between them) rings, or for the last time `wait_ms` after the first run: the
  * caller waits once, not once a bell. */
 void call_wait (struct call *c, int64_t wait_ms, const char *topic_fmt, ...)

@@ -207,6 +207,35 @@ static void many_are_lost (struct call *c)
     assert_int_equal (n, 0);
 }
 
+static int ring_unless_bad (struct call *c, const char *id, const void *in, struct str *item,
+                            struct error *err)
+{
+    (void)in;
+    (void)item;
+    call_ring (c, 1, "first/%s", id);
+    call_ring (c, 1, "second/%s", id);
+    return strncmp (id, "bad", 3) ? 0 : error_set (err, ERR_INVALID_TASK_ID, "bad");
+}
+
+/* What one of many asked for before it failed is undone with it. */
+static void failures_leave_no_effects (struct call *c)
+{
+    static const char *const ids[] = { "bad 1", "a", "bad 2", "bad 3", "b", "bad 4" };
+    static const char *const topics[] = { "before", "first/a", "second/a", "first/b", "second/b", "behind" };
+    struct text done, failed;
+    struct effect *e;
+    size_t n = 0;
+    ok (many_run (c, ids, 1, ring_unless_bad, NULL, &done, &failed, &err));
+    assert_null (c->effects);
+    call_ring (c, 1, "before");
+    ok (many_run (c, ids, 6, ring_unless_bad, NULL, &done, &failed, &err));
+    assert_int_equal (json_count (done), 2);
+    call_ring (c, 1, "behind");
+    for (e = c->effects; e && n < 6; e = e->next)
+        assert_string_equal (e->key, topics[n++]);
+    assert_true (n == 6 && !e);
+}
+
 /* Once it went back into a queue it is another run: the old worker's token is worth nothing. */
 static void claim_ends_with_the_queue (struct call *c)
 {
@@ -316,6 +345,7 @@ static void files_go (struct call *c)
 T (silent)
 T (lost)
 T (many_are_lost)
+T (failures_leave_no_effects)
 T (claim_ends_with_the_queue)
 T (stopped_by_hand_stays)
 T (claims)
@@ -350,6 +380,7 @@ int main (void)
     const struct CMUnitTest tests[] = { cmocka_unit_test (test_silent),
                                         cmocka_unit_test (test_lost),
                                         cmocka_unit_test (test_many_are_lost),
+                                        cmocka_unit_test (test_failures_leave_no_effects),
                                         cmocka_unit_test (test_claim_ends_with_the_queue),
                                         cmocka_unit_test (test_stopped_by_hand_stays),
                                         cmocka_unit_test (test_claims),
