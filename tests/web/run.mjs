@@ -115,6 +115,16 @@ const t = {
       .waitFor()
       .catch((e) => wrong.push(`${words}: ${e.message.split("\n")[0]}`));
   },
+  /** All of a page is there: fonts, pictures, no placeholder, and what it drew is painted. */
+  settled: (page) =>
+    page.waitForFunction(async () => {
+      await document.fonts.ready;
+      for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+      return (
+        !document.querySelector(".skel") &&
+        [...document.images].every((i) => i.complete || i.loading === "lazy")
+      );
+    }),
   equal(got, want, words) {
     if (JSON.stringify(got) !== JSON.stringify(want))
       wrong.push(

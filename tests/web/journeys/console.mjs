@@ -38,7 +38,9 @@ export default async (t) => {
   await page.locator("mark.cur").waitFor();
   await page.keyboard.press("Escape");
   await page.getByText("Warnings 1").click();
-  t.equal(await page.locator(".ln").count(), 1, "lines at level Warnings");
+  await page.waitForFunction(
+    () => document.querySelectorAll(".ln").length === 1,
+  );
   await page.goto(t.task("failed", "console"));
   await page.locator(".ln.error").getByText("KeyError: 'mask_path'").waitFor();
   t.check(

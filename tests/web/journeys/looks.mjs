@@ -47,7 +47,7 @@ export default async (t) => {
       for (const [name, url] of Object.entries(pages)) {
         await page.goto(url);
         await page.waitForSelector(ready[name] ?? "main :is(h1, h2, .card)");
-        await page.waitForTimeout(300);
+        await t.settled(page);
         await t.shot(page, `${name}-${scheme}-${width}`);
         await t.accessible(page, `${name} ${scheme} ${width}`);
       }

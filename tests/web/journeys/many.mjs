@@ -124,9 +124,11 @@ export default async (t) => {
   await page.waitForFunction(
     () => document.activeElement?.getAttribute("role") === "row",
   );
-  const under = await page.evaluate(
-    () => /sweep-\d+/.exec(document.activeElement.textContent)[0],
-  );
+  // The focus has arrived when it is where it was a few frames before.
+  const under = await page.evaluate(async () => {
+    for (let i = 0; i < 4; i++) await new Promise(requestAnimationFrame);
+    return /sweep-\d+/.exec(document.activeElement.textContent)[0];
+  });
   await page.keyboard.press("t");
   const add = dialog.getByLabel("Add a tag");
   await add.waitFor();

@@ -108,6 +108,17 @@ export default async (t) => {
       `the end of the title of chart ${n}`,
     );
 
+  // Nor does a long title push the buttons out of its chart, on a phone least of all.
+  const buttons = async (where) => {
+    const chart = where.getByRole("article", { name: /layer_1\// });
+    await inside(
+      chart.getByRole("button", { name: /^Full screen/ }),
+      chart,
+      "the last button of a chart",
+    );
+  };
+  await buttons(page);
+
   // A menu that the pointer opened closes with Escape, and gives the focus back.
   const more = page.getByRole("button", { name: "More actions" });
   await more.click();
@@ -134,6 +145,12 @@ export default async (t) => {
     .getByRole("link", { name: "segmentation-of-everything" })
     .click();
   await phone.getByRole("listitem").first().waitFor();
+  await phone.goto(at(rtl, "scalars"));
+  await phone
+    .getByRole("article", { name: /layer_1\// })
+    .locator(".uplot")
+    .waitFor();
+  await buttons(phone);
   await phone.goto(`${t.task("good", "artifacts")}?open=the%20weights`);
   const card = phone.locator(".card", { hasText: "Output models" });
   await card.locator(".avers tr").first().waitFor();
