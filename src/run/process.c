@@ -105,20 +105,19 @@ static void pass_on (struct run *r, const char *p, size_t n)
     console_feed (r->console, p, n, clock_now ());
 }
 
-/* Read what is there; false at the end of the output. */
+enum { PIECES = 16 }; /* so many hold all that can be in the pipe */
+
+/* Read a piece of what is there; false at the end of the output. One piece at a time: who asks us to stop is heard in between. */
 static bool read_output (struct run *r)
 {
     char buf[65536];
-    for (int i = 0; i < 16; i++) {
-        ssize_t n = read (r->pipe, buf, sizeof buf);
-        if (n > 0)
-            pass_on (r, buf, (size_t)n);
-        else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            close (r->pipe);
-            r->pipe = -1;
-            return false;
-        } else
-            return true;
+    ssize_t n = read (r->pipe, buf, sizeof buf);
+    if (n > 0)
+        pass_on (r, buf, (size_t)n);
+    else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        close (r->pipe);
+        r->pipe = -1;
+        return false;
     }
     return true;
 }
@@ -222,7 +221,9 @@ static void drain (struct run *r)
         if (poll (&p, 1, 100) > 0 && !read_output (r))
             break;
     }
-    if (r->pipe >= 0 && read_output (r)) /* what is there counts, however late we come to look */
+    for (int i = 0; i < PIECES && r->pipe >= 0; i++) /* what is there counts, however late we come to look */
+        read_output (r);
+    if (r->pipe >= 0)
         close (r->pipe);
     r->pipe = -1;
     console_finish (r->console, clock_now ());
