@@ -88,12 +88,13 @@ static bool adopt_one (struct agent *g, const struct agent_task *t, bool again)
         return true;
     if (!slot || slot->run)
         slot = slots_free (g); /* NULL: more runs than slots; it is followed without one */
-    if (e.stage && !strcmp (e.stage, "settling")) {
-        r->settle = "supervisor lost";
+    bool settling = e.stage && !strcmp (e.stage, "settling");
+    if (settling)
         slot = NULL;
-    }
     r->slot = slot;
     if (!g->engine->adopt (&e.process, &r->at, &err)) {
+        if (settling) /* one that is dead is started again: it may have lines to send */
+            r->settle = "supervisor lost";
         agent_say (g, "Adopted task '%s' (stage %s, process %d)", r->task, e.stage, (int)e.process.pid);
         run_follow (r);
         if (g->mode == AGENT_STOPPING && g->engine->signal (&r->at, SIGTERM, &err) < 0)

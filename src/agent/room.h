@@ -89,6 +89,7 @@ struct courier {
     bool stop;                 /* lock */
     bool report_now;           /* lock */
     bool started;
+    bool in_trouble;         /* the last report was not heard; courier's */
     struct machine *machine; /* courier's */
 };
 

@@ -19,6 +19,7 @@
 enum {
     VERSION = 2015,
     FIRST_REPORT_MS = 3000,
+    AGAIN_MS = 2000,
     TIMEOUT_MIN_S = 10,
     REPORTS_MISSED = 3,
     END_MS = 5000,
@@ -88,7 +89,8 @@ static void unregister (struct agent *g, struct client *c)
     }
 }
 
-static void report_slot (struct agent *g, const struct slot *slot, bool stats, bool fresh)
+/* Not repeated here: what there is to say about tasks must not wait for it. 0 = told, or refused; -1 = not told. */
+static int report_slot (struct agent *g, const struct slot *slot, bool stats, bool fresh)
 {
     struct courier *k = &g->courier;
     cleanup_arena struct arena *a = arena_create ();
@@ -116,13 +118,25 @@ static void report_slot (struct agent *g, const struct slot *slot, bool stats, b
         machine_write (k->machine, slot->gpus, fresh, &body);
     }
     str_putc (&body, '}');
-    if (client_call (k->client, a, "workers.status_report", VERSION, str_text (&body), &data, &err) < 0 &&
-        err.code != ECANCELED)
+    client_set_patience (k->client, CLIENT_ONCE);
+    int told = client_call (k->client, a, "workers.status_report", VERSION, str_text (&body), &data, &err);
+    client_set_patience (k->client, CLIENT_FOREVER);
+    bool again = told < 0 && client_undecided (&err);
+    if (told < 0 && err.code != ECANCELED && !k->in_trouble)
         log_warn ("agent", "report of %s: %s", slot->worker, err.text);
+    if (told == 0 && k->in_trouble)
+        log_info ("agent", "report of %s: the server hears us again", slot->worker);
+    k->in_trouble = again;
+    if (again) {
+        pthread_mutex_lock (&k->lock);
+        g->reports[slot->index].changed = true;
+        pthread_mutex_unlock (&k->lock);
+    }
+    return again ? -1 : 0;
 }
 
-/* All of them with their statistics, or only those whose task changed. */
-static void report_all (struct agent *g, bool stats)
+/* All of them with their statistics, or only those whose task changed, until one cannot be told. */
+static int report_all (struct agent *g, bool stats)
 {
     bool fresh = stats;
 
@@ -134,9 +148,11 @@ static void report_all (struct agent *g, bool stats)
         pthread_mutex_unlock (&g->courier.lock);
         if (!stats && !changed)
             continue;
-        report_slot (g, &g->slots[i], stats, fresh);
+        if (report_slot (g, &g->slots[i], stats, fresh) < 0)
+            return -1;
         fresh = false;
     }
+    return 0;
 }
 
 /* -- the thread ------------------------------------------------------------------------------------------------- */
@@ -176,7 +192,7 @@ static void *courier_main (void *arg)
 {
     struct agent *g = arg;
     struct courier *k = &g->courier;
-    int64_t period = (int64_t)(g->conf->agent.report_sec * 1000), due;
+    int64_t period = (int64_t)(g->conf->agent.report_sec * 1000), due, again;
     cleanup_str struct str unused = { 0 };
 
     if (period < 100)
@@ -198,9 +214,10 @@ static void *courier_main (void *arg)
         pthread_mutex_unlock (&k->lock);
         if (j)
             do_job (g, j);
-        else
-            report_all (g, time);
-        if (!j && time)
+        else if (report_all (g, time) < 0) {
+            again = clock_monotonic () + (period < AGAIN_MS ? period : AGAIN_MS);
+            due = time || again < due ? again : due;
+        } else if (time)
             due = clock_monotonic () + period;
         pthread_mutex_lock (&k->lock);
     }

@@ -104,6 +104,29 @@ def test_supervisor_killed_while_server_is_away(server_factory, daemons, tmp_pat
     assert wait_status(server, make_task(server, "print('next')"))["status"] == "completed"
 
 
+def test_what_tells_of_a_lost_supervisor_is_killed_too(server_factory, daemons, tmp_path):
+    """As above, and the machine goes down before anything could be told: the next agent sends every line."""
+    server = server_factory()
+    d = daemons(server, "--queue", "default").ready()
+    task = make_task(server, COUNTER.format(folder=str(tmp_path)))
+    wait_for("the task to run", lambda: lines(tmp_path) > 5)
+    run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
+    server.kill()
+    before = lines(tmp_path)
+    wait_for("lines without a server", lambda: lines(tmp_path) > before + 200)
+    os.kill(run["pid"], signal.SIGKILL)
+    settling = wait_for("the one that tells", lambda: (r := d.journals()[task])["stage"] == "settling" and r["pid"])
+    d.process.kill()
+    d.process.wait()
+    os.kill(settling, signal.SIGKILL)
+    server.start()
+    second = daemons(server, "--queue", "default").ready()
+    assert wait_status(server, task)["status"] == "failed"
+    wait_for("the folder to be tidied", lambda: not second.journals())
+    text = [line for line in console(server, task).splitlines() if line.startswith("line ")]
+    assert text == [f"line {i}" for i in range(len(text))] and len(text) >= before + 200
+
+
 def test_both_killed(server, daemons, tmp_path):
     d = daemons(server, "--queue", "default").ready()
     task = make_task(server, COUNTER.format(folder=str(tmp_path)))
