@@ -228,7 +228,8 @@ static void walk (struct run *r)
     for (size_t i = 0; i < sizeof stations / sizeof stations[0]; i++) {
         struct error err = { 0 };
         int64_t started = clock_now ();
-        if (stop_get (&r->stop) != STOP_NONE)
+        if (stop_get (&r->stop) != STOP_NONE &&
+            (i || !r->claimed)) /* what an agent has claimed is ours to end */
             return;
         run_journal (r, (struct journal_entry){ .stage = stations[i].name });
         r->stage_note = NULL;

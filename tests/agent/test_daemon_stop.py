@@ -1,12 +1,15 @@
 """Ends that are asked for: by flags, users, signals; and tasks that ignore them."""
+import json
+import os
 import pathlib
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import is_alive, wait_for  # noqa: E402
-from daemon_bench import COUNTER, carriers, daemons, lines, make_task, task_of, wait_status  # noqa: E402, F401
+from conftest import GUARD, STOKER, is_alive, wait_for  # noqa: E402
+from daemon_bench import COUNTER, carriers, console, daemons, lines, make_task, task_of, wait_status  # noqa: E402, F401
 
 # Saves its work on TERM, which takes a while, and has a child in a session of its own.
 SAVER = """
@@ -71,6 +74,31 @@ while True:
     assert d.wait() == 254
     assert task_of(server, task)["status"] == "stopped"
     wait_for("the last process", lambda: not is_alive(pid))
+
+
+def test_told_to_stop_before_it_has_begun(server, tmp_path):
+    """TERM is there before the supervisor looks: its agent had claimed the task already, so it has stopped, and is not forgotten."""
+    task = make_task(server, "print('never')", enqueue=False)
+    server.call("tasks.started", task=task, force=True)
+    run = "0123456789abcdef0123456789abcdef"
+    folder = tmp_path / "state" / "runs" / run
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "journal").write_text(json.dumps({"stage": "claimed", "t": 1, "task": task, "run": run, "server": server.api,
+                                                "worker": "box:cpu:0", "queue": ""}) + "\n")
+
+    def with_term():
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with open(tmp_path / "run.log", "wb") as log:
+        p = subprocess.Popen([STOKER, "execute", "--id", task], stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=with_term,
+                             env=server.env(STOKER_STATE=str(tmp_path / "state"), STOKER_RUN_ID=run, STOKER_RUN_DIR=str(folder),
+                                            CLEARML_WORKER_ID="box:cpu:0", CLEARML_AGENT_SKIP_PYTHON_ENV_INSTALL="1"))
+    assert p.wait(GUARD) == 254
+    t = task_of(server, task)
+    assert (t["status"], t["status_reason"]) == ("stopped", "user abort: agent stopped")
+    assert json.loads((folder / "journal").read_text().splitlines()[-1])["reported"] == "stopped"
+    assert "never" not in console(server, task)
 
 
 def test_drain(server, daemons, tmp_path):
