@@ -612,6 +612,7 @@ describe('a long name', () => {
     expect(splitName('resnet-152-imagenet-augmented-seed-17')).toEqual(['resnet-152-imagenet-augment', 'ed-seed-17']));
   it('is left alone when it is short, or written from right to left', () => {
     expect(splitName('vision/segmentation')).toEqual(['vision/segmentation', '']);
+    expect(splitName('vision/segmentation', 14)).toEqual(['vision', '/segmentation']);
     const arabic = 'شبكة عصبية للتعرف على الصور';
     expect(splitName(arabic)).toEqual([arabic, '']);
   });

@@ -36,6 +36,11 @@ export default async (t) => {
     summary: ".km",
     home: ".hlist li",
     versions: ".avers tr",
+    ...Object.fromEntries(
+      ["execution", "config", "artifacts", "info", "failed", "draft"].map(
+        (name) => [name, ".body .card"],
+      ),
+    ),
   };
   for (const scheme of ["light", "dark"]) {
     for (const width of [1280, 390]) {

@@ -71,16 +71,16 @@ const END = 24;
 /** Right-to-left letters and marks do not stand being cut apart. */
 const WHOLE = /[\p{M}\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
 /** Where a name may be cut in two: before its last part, or before its last letters. */
-export function splitName(name: string): [head: string, tail: string] {
+export function splitName(name: string, most = END): [head: string, tail: string] {
   const letters = Array.from(name);
-  if (letters.length <= END || WHOLE.test(name)) return [name, ''];
+  if (letters.length <= most || WHOLE.test(name)) return [name, ''];
   const slash = letters.lastIndexOf('/');
   const at = slash > 0 && letters.length - slash <= END ? slash : letters.length - 10;
   return [letters.slice(0, at).join(''), letters.slice(at).join('')];
 }
-/** A name that is told from others by its end: without room for all of it the end stays. Readers hear it whole. */
-export function Mid({ children: name }: { children: string }) {
-  const [head, tail] = splitName(name);
+/** A name that is told from others by its end: without room for all of it the end stays. `most`: so many letters always have room. Readers hear it whole. */
+export function Mid({ children: name, most }: { children: string; most?: number }) {
+  const [head, tail] = splitName(name, most);
   if (!tail) return <span className="cut">{name}</span>;
   return (
     <span className="mid">

@@ -61,7 +61,7 @@ export function bestOf(rows: RowView[], metrics: string[]): Map<string, string> 
 const CHECK = 36,
   NAME = 220,
   STATUS = 168,
-  PROJECT = 104,
+  PROJECT = 136,
   STARTED = 82,
   DURATION = 84;
 

@@ -147,7 +147,7 @@ export const TaskRow = memo(function TaskRow({
       {wide && (
         <div role="gridcell" className="c tx2" title={t.project?.name}>
           <Link tabIndex={-1} to={projectPath(t.project?.id ?? '*')}>
-            <Mid>{t.project?.name ?? '–'}</Mid>
+            <Mid most={14}>{t.project?.name ?? '–'}</Mid>
           </Link>
         </div>
       )}
