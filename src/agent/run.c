@@ -296,7 +296,7 @@ static const char *lost_words (struct run *r, const struct journal_entry *e, int
     struct str s = { .arena = r->arena };
 
     str_puts (&s, "supervisor lost");
-    if (code >= 128)
+    if (code > 128 && code <= 128 + SIGRTMAX)
         str_addf (&s, " (signal %d)", code - 128);
     else if (code >= 0)
         str_addf (&s, " (exit code %d)", code);

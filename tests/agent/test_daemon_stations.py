@@ -99,7 +99,7 @@ def test_end_at_a_station(server, daemons, tmp_path, station, by):
         server.call("tasks.stop", task=task)
     elif by == "stop of the agent":
         place.d.process.terminate()
-        wait_for("the signal", lambda: "Stopping: 1 running tasks" in place.d.text())
+        wait_for("the signal", lambda: "Stopping: 1 running task gets TERM" in place.d.text())
     else:
         os.kill(place.d.journals()[task]["pid"], signal.SIGKILL)
     if place.row.get("call"):  # what waits for the server goes on when it answers; all else is ended where it stands
