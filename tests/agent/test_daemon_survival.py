@@ -113,7 +113,7 @@ def test_what_tells_of_a_lost_supervisor_is_killed_too(server_factory, daemons, 
     run = wait_for("the journal", lambda: (r := d.journals().get(task)) and r.get("pid") and r)
     server.kill()
     before = lines(tmp_path)
-    wait_for("lines without a server", lambda: lines(tmp_path) > before + 200)
+    wait_for("lines without a server", lambda: f'"line {before + 200}"' in d.spooled(run["run"]))
     os.kill(run["pid"], signal.SIGKILL)
     settling = wait_for("the one that tells", lambda: (r := d.journals()[task])["stage"] == "settling" and r["pid"])
     d.process.kill()
