@@ -179,22 +179,32 @@ static size_t unescape_one (const char **p, const char *end, char *out)
     return utf8_put (out, cp);
 }
 
-size_t json_unescape (struct text raw, char *out)
+/* replace: \u0000 becomes U+FFFD, which is shorter than the escape. A bare NUL is in no text that was checked. */
+static size_t unescape (struct text raw, char *out, bool replace)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
     size_t n = 0;
 
     while (p < end) {
         const char *slash = memchr (p, '\\', (size_t)(end - p));
-        size_t plain = (size_t)((slash ? slash : end) - p);
+        size_t plain = (size_t)((slash ? slash : end) - p), k;
 
         memcpy (out + n, p, plain);
         n += plain;
         p += plain;
-        if (slash)
-            n += unescape_one (&p, end, out + n);
+        if (!slash)
+            break;
+        k = unescape_one (&p, end, out + n);
+        if (replace && k == 1 && !out[n] && p - slash == 6)
+            k = utf8_put (out + n, 0xfffd);
+        n += k;
     }
     return n;
+}
+
+size_t json_unescape (struct text raw, char *out)
+{
+    return unescape (raw, out, false);
 }
 
 /* Compare the escaped raw text with plain bytes, without memory of its own. */
@@ -247,19 +257,8 @@ struct text json_get_path (struct text object, const char *const *path, size_t n
 
 size_t json_unescape_string (struct text raw, char *out)
 {
-    size_t n = json_unescape (raw, out), nuls = 0;
+    size_t n = unescape (raw, out, true);
 
-    for (size_t i = 0; i < n; i++)
-        nuls += !out[i];
-    for (size_t from = n, to = n += 2 * nuls; from < to;) { /* \u0000 is longer than what it becomes */
-        from--;
-        if (out[from]) {
-            out[--to] = out[from];
-        } else {
-            to -= 3;
-            memcpy (out + to, "\xef\xbf\xbd", 3);
-        }
-    }
     out[n] = 0;
     return n;
 }
