@@ -301,12 +301,26 @@ static const char *fetch_words (struct arena *a, const char *said)
         UV_VERSION, (int)strcspn (hash, " \r\n"), hash);
 }
 
-/* Fetch the pinned uv into STORE/tools by the Python's own pip; one process does it, others wait. False: could not. */
+/* The Python itself where it has pip, else one of an environment made for this: distributions ship pip apart. */
+static const char *python_with_pip (const struct install *in, const char *env, struct error *err)
+{
+    const char *look[] = { in->python->program, "-c",
+                           "import importlib.util, sys; sys.exit (not importlib.util.find_spec ('pip'))",
+                           NULL };
+    if (call (in, look, NULL, "look for pip", err) == 0)
+        return in->python->program;
+    if (err->code == ECANCELED || folder_remove (env, err) < 0 || pip_create (in, env, err) < 0)
+        return NULL;
+    return interpreter (in, env);
+}
+
+/* Fetch the pinned uv into STORE/tools by pip; one process does it, others wait. False: could not. */
 static bool fetch_uv (struct install *in, const char *folder)
 {
     struct error err;
     const char *fresh = arena_printf (in->arena, "%s.new", folder);
     const char *pin = arena_printf (in->arena, "%s.pin", folder);
+    const char *env = arena_printf (in->arena, "%s.pip", folder);
     if (folder_make (path_folder (in->arena, folder), 0700, &err) < 0)
         return false;
     cleanup_close int lock =
@@ -315,31 +329,20 @@ static bool fetch_uv (struct install *in, const char *folder)
         return false;
     if (file_exists (path_join (in->arena, folder, "bin/uv")))
         return true;
-    const char *argv[] = { in->python->program,
-                           "-m",
-                           "pip",
-                           "install",
-                           "--quiet",
-                           "--retries",
-                           "1",
-                           "--timeout",
-                           "20",
-                           "--no-deps",
-                           "--only-binary",
-                           ":all:",
-                           "--target",
-                           fresh,
-                           "--require-hashes",
-                           "-r",
-                           pin,
-                           NULL };
+    const char *argv[] = { NULL, /* the Python */
+                           "-m",    "pip",       "install", "--quiet",          "--retries",
+                           "1",     "--timeout", "20",      "--no-deps",        "--only-binary",
+                           ":all:", "--target",  fresh,     "--require-hashes", "-r",
+                           pin,     NULL };
     say (in->say, "INFO", "fetching uv %s (once)", UV_VERSION);
-    if (folder_remove (fresh, &err) < 0 || file_write (pin, TEXT (UV_PIN "\n"), 0600, &err) < 0 ||
-        call (in, argv, NULL, "fetch uv", &err) < 0) {
+    bool fetched =
+        folder_remove (fresh, &err) == 0 && file_write (pin, TEXT (UV_PIN "\n"), 0600, &err) == 0 &&
+        (argv[0] = python_with_pip (in, env, &err)) && call (in, argv, NULL, "fetch uv", &err) == 0;
+    if (!fetched)
         say (in->say, "WARNING", "%s; pip is used instead", fetch_words (in->arena, err.text));
-        return false;
-    }
-    return rename (fresh, folder) == 0;
+    if (folder_remove (env, &err) < 0)
+        say (in->say, "WARNING", "%s", err.text);
+    return fetched && rename (fresh, folder) == 0;
 }
 
 int installer_choose (struct install *in, const char *uv_path, struct error *err)

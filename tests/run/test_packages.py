@@ -283,6 +283,21 @@ def test_no_environment_when_it_is_not_wanted(new_machine, tmp_path):
     assert machine.get(t)["script"]["requirements"] == {"pip": "six==1.16.0\n"}
 
 
+@pytest.mark.parametrize("pip", ["its own pip", "no pip"])
+def test_uv_is_fetched_where_there_is_none(new_machine, tmp_path, pip):
+    """Once, by the pip of the Python that is there, or of an environment made for it."""
+    machine, variables = new_machine, path_without_uv(tmp_path)
+    sh(tmp_path, f"{PYTHON} -m venv {'--without-pip' if pip == 'no pip' else ''} base")
+    variables["PATH"] = f"{tmp_path}/base/bin:{variables['PATH']}"
+    t = machine.task("import six; print(six.__version__)", pip="six==1.16.0\n")
+    assert machine.run(t, **variables) == 0, machine.err
+    assert machine.log(t)[-1] == "1.16.0"
+    assert any("packages are installed by uv: fetched for this agent" in m for m in machine.log(t, "INFO"))
+    assert machine.log(t, "WARNING") == []
+    uv = f"uv-{UV_VERSION}"
+    assert {p.name for p in (machine.cache / "python" / "tools").iterdir()} == {uv, f"{uv}.lock", f"{uv}.pin"}
+
+
 def test_a_uv_that_is_not_the_published_one_is_not_used(new_machine, tmp_path, index):
     """An index of another's has a file of that name and version: it is never run, and the log says why."""
     machine, (host, wheels) = new_machine, index
