@@ -125,6 +125,14 @@ const t = {
         [...document.images].every((i) => i.complete || i.loading === "lazy")
       );
     }),
+  /** A dialog is open and has given its focus to this button. */
+  asked: (page, button) =>
+    page.waitForFunction(
+      (b) =>
+        document.activeElement?.closest('[role="dialog"]') &&
+        document.activeElement.textContent === b,
+      button,
+    ),
   equal(got, want, words) {
     if (JSON.stringify(got) !== JSON.stringify(want))
       wrong.push(

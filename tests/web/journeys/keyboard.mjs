@@ -98,14 +98,6 @@ export default async (t) => {
     await page.keyboard.press("x");
     await page.getByText("1 selected").waitFor();
   };
-  /** The dialog is open and has given its focus to this button. */
-  const asked = (words) =>
-    page.waitForFunction(
-      (w) =>
-        document.activeElement?.closest('[role="dialog"]') &&
-        document.activeElement.textContent === w,
-      words,
-    );
   await choose("keys-draft", "keys-draft");
   await tabTo("Enqueue");
   await page.keyboard.press("Enter");
@@ -114,7 +106,7 @@ export default async (t) => {
     .locator("option")
     .first()
     .waitFor({ state: "attached" });
-  await asked("Enqueue");
+  await t.asked(page, "Enqueue");
   await page.keyboard.press("Enter");
   await row("keys-draft").getByText("Queued").waitFor();
   t.equal((await state(draft)).status, "queued", "the draft after Enqueue");
@@ -125,7 +117,7 @@ export default async (t) => {
   await tabTo("Abort");
   await page.keyboard.press("Enter");
   // What cannot be taken back is not one careless Enter away.
-  await asked("Cancel");
+  await t.asked(page, "Cancel");
   await tabTo("Abort");
   await page.keyboard.press("Enter");
   await row("keys-run").getByText("Aborted").waitFor();
@@ -134,7 +126,7 @@ export default async (t) => {
   await choose("keys-run", "keys-run");
   await tabTo("Archive");
   await page.keyboard.press("Enter");
-  await asked("Archive");
+  await t.asked(page, "Archive");
   await page.keyboard.press("Enter");
   await page.getByText("No task matches").waitFor();
   t.equal(
@@ -145,7 +137,7 @@ export default async (t) => {
   await choose("archived:yes keys-run", "keys-run");
   await tabTo("Restore");
   await page.keyboard.press("Enter");
-  await asked("Restore");
+  await t.asked(page, "Restore");
   await page.keyboard.press("Enter");
   await page.getByText("No task matches").waitFor();
   t.equal(

@@ -108,15 +108,8 @@ export default async (t) => {
 
   // The letters: archive, tags, clone, and the menu of what is left.
   const dialog = page.getByRole("dialog");
-  const asked = (words) =>
-    page.waitForFunction(
-      (w) =>
-        document.activeElement?.closest('[role="dialog"]') &&
-        document.activeElement.textContent === w,
-      words,
-    );
   await page.keyboard.press("a");
-  await asked("Archive");
+  await t.asked(page, "Archive");
   await page.keyboard.press("Enter");
   await row(5).waitFor({ state: "detached" });
   t.equal(await archived(), ["sweep-005"], "archived by a");
